@@ -81,13 +81,23 @@ void Dimensions::flatten(DimensionId id, Kind kind,
     flatten(child, kind, children);
 }
 
+/// Whether ranks that divide `whole` divide each of its segments.
+bool Dimensions::dividesSegments(DimensionId whole,
+                                 ArrayRef<DimensionId> segments) const {
+  return sizeOf(whole) % ranks != 0 ||
+         llvm::all_of(segments, [&](DimensionId segment) {
+           return sizeOf(segment) % ranks == 0;
+         });
+}
+
 /// Makes the atom `larger` begin with `smaller`; what is left of it is put in
 /// front of `rest`.
 bool Dimensions::refine(DimensionId larger, DimensionId smaller, Kind kind,
                         std::deque<DimensionId> &rest) {
   int64_t size = sizeOf(larger), begin = sizeOf(smaller);
   if (nodes[larger].kind != Kind::Atom || begin == 0 ||
-      (kind == Kind::Product && size % begin != 0))
+      (kind == Kind::Product ? size % begin != 0
+                             : !dividesSegments(larger, {smaller})))
     return false;
   DimensionId left =
       make(Kind::Atom, kind == Kind::Product ? size / begin : size - begin);
@@ -106,7 +116,9 @@ bool Dimensions::unify(DimensionId a, DimensionId b) {
     return false;
   if (nodes[a].kind == Kind::Atom) {
     // A dimension is no part of itself.
-    if (llvm::is_contained(atomsOf(b), a))
+    if (llvm::is_contained(atomsOf(b), a) ||
+        (nodes[b].kind == Kind::Concatenation &&
+         !dividesSegments(b, nodes[b].children)))
       return false;
     nodes[a].parent = b;
     return true;
@@ -145,21 +157,22 @@ SmallVector<DimensionId> Dimensions::makeAtoms(Type type) {
   return atoms;
 }
 
-/// Whether the dimensions of `tensors` are what `factored` says.
-bool Dimensions::addTensors(ValueRange tensors,
-                            ArrayRef<zrt::FactoredTensor> factored,
-                            ArrayRef<DimensionId> factors) {
-  bool agrees = true;
-  for (auto [value, tensor] : llvm::zip_equal(tensors, factored)) {
+/// Makes the dimensions of `values` what `tensors` says of the factors.
+void Dimensions::addTensors(ValueRange tensors,
+                            ArrayRef<zrt::FactoredTensor> factoredTensors,
+                            Factored &factored) {
+  for (auto [value, tensor] : llvm::zip_equal(tensors, factoredTensors)) {
     auto [known, isNew] = values.try_emplace(value);
     if (isNew)
       known->second = makeAtoms(value.getType());
     SmallVector<DimensionId> dims = known->second;
-    agrees &= dims.size() == tensor.dimensions.size();
-    for (auto [dim, of] : llvm::zip(dims, tensor.dimensions))
-      agrees &= unify(dim, convert(of, factors));
+    factored.agrees &= dims.size() == tensor.dimensions.size();
+    for (auto [dim, of] : llvm::zip(dims, tensor.dimensions)) {
+      DimensionId said = convert(of, factored.dimensions);
+      if (!unify(dim, said))
+        factored.apart.append({dim, said});
+    }
   }
-  return agrees;
 }
 
 void Dimensions::add(Operation *op) {
@@ -167,12 +180,8 @@ void Dimensions::add(Operation *op) {
   factored.factors = getFactors(op);
   for (const zrt::Factor &factor : factored.factors.factors)
     factored.dimensions.push_back(make(Kind::Atom, factor.size));
-  const zrt::Factors &factors = factored.factors;
-  bool fitsOperands =
-      addTensors(op->getOperands(), factors.operands, factored.dimensions);
-  bool fitsResults =
-      addTensors(op->getResults(), factors.results, factored.dimensions);
-  factored.agrees = fitsOperands && fitsResults;
+  addTensors(op->getOperands(), factored.factors.operands, factored);
+  addTensors(op->getResults(), factored.factors.results, factored);
   if (auto load = dyn_cast<LoadOp>(op)) {
     auto [known, isNew] =
         parameters.try_emplace(load.getParameterAttr().getAttr());
@@ -180,12 +189,13 @@ void Dimensions::add(Operation *op) {
       known->second = makeAtoms(load.getType());
     for (auto [dim, stored] :
          llvm::zip_equal(of(load.getResult()), known->second))
-      factored.agrees &= unify(dim, stored);
+      if (!unify(dim, stored))
+        factored.apart.append({dim, stored});
   }
   operations[op] = std::move(factored);
 }
 
-Dimensions::Dimensions(StepOp model) {
+Dimensions::Dimensions(StepOp model, int64_t ranks) : ranks(ranks) {
   Block &body = model.getBody().front();
   for (Value argument : body.getArguments())
     values[argument] = makeAtoms(argument.getType());

@@ -14,15 +14,21 @@ using namespace mlir;
 using namespace mlir::zero;
 
 /// A class is cut where each byte that is sent for it spares at least so many
-/// operations, and the whole class at least this part of what the largest one
-/// does: an exchange takes a while, however little it sends.
-static constexpr double kLeastFlopsPerByte = 4, kLeastShare = 1.0 / 16;
+/// operations, or so many bytes of state, and the whole class at least this
+/// part of what the largest one does: an exchange takes a while, however little
+/// it sends.
+static constexpr double kLeastFlopsPerByte = 4, kLeastStatePerByte = 6,
+                        kLeastShare = 1.0 / 16;
+
+/// Bytes of state of an element: it, its gradient and two moments, in f32.
+static constexpr double kStateBytes = 16;
 
 /// The backward pass computes two products for each of the forward pass.
 static constexpr double kPasses = 3;
 
 Sharding::Sharding(StepOp model, AxesAttr over)
-    : body(&model.getBody().front()), over(over), dimensions(model) {
+    : body(&model.getBody().front()), over(over),
+      dimensions(model, over.getSize()) {
   SymbolTable symbols(model->getParentOfType<ModuleOp>());
   llvm::SetVector<ParameterOp> loaded;
   for (auto load : model.getOps<LoadOp>())
@@ -90,22 +96,33 @@ static bool containsAtom(const Dimensions &dimensions,
       dims, [&](DimensionId dim) { return dimensions.contains(dim, atom); });
 }
 
-/// Whether results are terms of a sum where `op` is cut by `atom`; none where
-/// the operation needs all of it.
-std::optional<bool> Sharding::findKind(Operation *op, DimensionId atom) const {
+/// Whether ranks can compute `op` of their ranges of its combined factor `dim`:
+/// of all of it, as one range each.
+bool Sharding::canCombine(Operation *op, DimensionId dim) const {
+  return isa<CombinedOpInterface>(op) && dimensions.atomsOf(dim).size() == 1 &&
+         dimensions.sizeOf(dim) % over.getSize() == 0;
+}
+
+/// The kind of the factor of `op` that `atom` cuts; none where the operation
+/// needs all of it.
+std::optional<zrt::FactorKind> Sharding::findKind(Operation *op,
+                                                  DimensionId atom) const {
   const Dimensions::Factored &factored = dimensions.of(op);
-  std::optional<bool> isSum;
+  std::optional<zrt::FactorKind> kind;
   for (auto [factor, dim] :
        llvm::zip_equal(factored.factors.factors, factored.dimensions)) {
     if (!dimensions.contains(dim, atom))
       continue;
-    bool sums = factor.kind == zrt::FactorKind::Sum;
-    if ((!sums && factor.kind != zrt::FactorKind::Parallel) ||
-        !dimensions.isCutBy(dim, atom) || (isSum && *isSum != sums))
+    bool canCut =
+        factor.kind == zrt::FactorKind::Parallel ||
+        factor.kind == zrt::FactorKind::Sum ||
+        (factor.kind == zrt::FactorKind::Combined && canCombine(op, dim));
+    if (!canCut || !dimensions.isCutBy(dim, atom) ||
+        (kind && *kind != factor.kind))
       return std::nullopt;
-    isSum = sums;
+    kind = factor.kind;
   }
-  return isSum;
+  return kind;
 }
 
 bool Sharding::fitsOperands(Operation *op, DimensionId atom) const {
@@ -115,16 +132,17 @@ bool Sharding::fitsOperands(Operation *op, DimensionId atom) const {
   });
 }
 
-/// A result without the class is the term of a sum, or nothing reads it: ranks
-/// would each add its gradient to what they share.
-bool Sharding::fitsResults(Operation *op, DimensionId atom, bool isSum) const {
+/// A result without the class is the term of a sum, or combined, or nothing
+/// reads it: ranks would each add its gradient to what they share.
+bool Sharding::fitsResults(Operation *op, const OperationCut &cut) const {
+  bool isWhole = cut.isSum || cut.isCombined;
   return llvm::all_of(op->getResults(), [&](Value result) {
     ArrayRef<DimensionId> dims = dimensions.of(result);
     if (!isa<RankedTensorType>(result.getType()))
       return false;
-    if (!containsAtom(dimensions, dims, atom))
-      return isSum || result.use_empty();
-    return !isSum && findDimension(dims, atom).has_value();
+    if (!containsAtom(dimensions, dims, cut.atom))
+      return isWhole || result.use_empty();
+    return !isWhole && findDimension(dims, cut.atom).has_value();
   });
 }
 
@@ -142,19 +160,32 @@ Sharding::findCut(Operation *op, DimensionId atom) const {
   bool isSplat = matchPattern(op, m_Constant(&splat));
   if (!dimensions.of(op).agrees || op->getNumRegions() != 0 ||
       op->getNumResults() == 0 ||
+      containsAtom(dimensions, dimensions.of(op).apart, atom) ||
       (!isMemoryEffectFree(op) && !isa<LoadOp>(op)) ||
       (op->hasTrait<OpTrait::ConstantLike>() && !isSplat))
     return std::nullopt;
-  std::optional<bool> isSum = findKind(op, atom);
-  if (!isSum || !fitsOperands(op, atom) || !fitsResults(op, atom, *isSum) ||
-      (*isSum && !fitsAddends(op, dimensions.of(op).factors)))
+  std::optional<zrt::FactorKind> kind = findKind(op, atom);
+  if (!kind || !fitsOperands(op, atom))
     return std::nullopt;
-  return OperationCut{dimensions.find(atom), *isSum};
+  OperationCut cut{dimensions.find(atom)};
+  cut.isCombined = kind == zrt::FactorKind::Combined;
+  cut.isSum = cut.isCombined ? cast<CombinedOpInterface>(op).givesTerms()
+                             : kind == zrt::FactorKind::Sum;
+  if (!fitsResults(op, cut) ||
+      (cut.isSum && !fitsAddends(op, dimensions.of(op).factors)))
+    return std::nullopt;
+  return cut;
 }
 
+/// Padding is behind all rows of a parameter, so that ranks have ranges of
+/// them.
 bool Sharding::mayCut(ParameterOp parameter, DimensionId atom) const {
-  return findDimension(dimensions.of(parameter.getSymNameAttr()), atom) &&
-         !parameter.getRows() && !parameter.getAverage();
+  ArrayRef<DimensionId> dims = dimensions.of(parameter.getSymNameAttr());
+  std::optional<unsigned> dim = findDimension(dims, atom);
+  bool keepsPadding =
+      !parameter.getRows() ||
+      (dim && *dim == 0 && dimensions.find(dims[0]) == dimensions.find(atom));
+  return dim && keepsPadding && !parameter.getAverage();
 }
 
 //===----------------------------------------------------------------------===//
@@ -184,14 +215,14 @@ CutCost Sharding::price(DimensionId atom) const {
   double ranks = static_cast<double>(over.getSize());
   llvm::SetVector<Value> reduced, gathered;
   SmallVector<Operation *> whole;
-  for (Operation *op : uses.lookup(atom)) {
+  for (Operation *op : usesOf(atom)) {
     std::optional<OperationCut> cut = findCut(op, atom);
     if (!cut) {
       whole.push_back(op);
       continue;
     }
     cost.savedFlops += kPasses * flopsOf(op) * (1 - 1 / ranks);
-    if (cut->isSum)
+    if (cut->isSum || cut->isCombined)
       for (Value result : op->getResults())
         cost.bytes += 2 * bytesOf(result);
     for (Value operand : op->getOperands())
@@ -204,6 +235,10 @@ CutCost Sharding::price(DimensionId atom) const {
                                            llvm::to_vector(op->getResults())))
       if (findDimension(dimensions.of(value), atom))
         gathered.insert(value);
+  for (ParameterOp parameter : parameters)
+    if (findDimension(dimensions.of(parameter.getSymNameAttr()), atom))
+      cost.savedState += static_cast<double>(parameter.getElements()) *
+                         kStateBytes * (1 - 1 / ranks);
   for (Value value : reduced)
     cost.bytes += 2 * bytesOf(value);
   for (Value value : gathered)
@@ -216,32 +251,43 @@ CutCost Sharding::price(DimensionId atom) const {
 // The choice
 //===----------------------------------------------------------------------===//
 
-/// Classes of parameters that no operation would have to combine: the rows of a
-/// table are not among them.
-SmallVector<CutCost> Sharding::findCandidates() const {
-  llvm::SetVector<DimensionId> atoms, refused;
+/// Classes that a parameter cannot be cut by, or that an operation would have
+/// to combine which cannot.
+SmallVector<DimensionId> Sharding::findRefused() const {
+  llvm::SetVector<DimensionId> refused;
   for (ParameterOp parameter : parameters)
     for (DimensionId dim : dimensions.of(parameter.getSymNameAttr()))
-      for (DimensionId atom : dimensions.atomsOf(dim)) {
-        atoms.insert(atom);
+      for (DimensionId atom : dimensions.atomsOf(dim))
         if (!mayCut(parameter, atom))
           refused.insert(atom);
-      }
   for (Operation &op : *body) {
     const Dimensions::Factored &factored = dimensions.of(&op);
     for (auto [factor, dim] :
          llvm::zip_equal(factored.factors.factors, factored.dimensions))
-      if (factor.kind == zrt::FactorKind::Combined)
+      if (factor.kind == zrt::FactorKind::Combined && !canCombine(&op, dim))
         for (DimensionId atom : dimensions.atomsOf(dim))
           refused.insert(atom);
   }
+  return refused.takeVector();
+}
+
+/// Classes of parameters that are worth what is sent for them.
+SmallVector<CutCost> Sharding::findCandidates() const {
+  llvm::SetVector<DimensionId> atoms;
+  for (ParameterOp parameter : parameters)
+    for (DimensionId dim : dimensions.of(parameter.getSymNameAttr()))
+      for (DimensionId atom : dimensions.atomsOf(dim))
+        atoms.insert(atom);
+  for (DimensionId atom : findRefused())
+    atoms.remove(atom);
   SmallVector<CutCost> candidates;
   for (DimensionId atom : atoms) {
-    if (refused.contains(atom) || dimensions.sizeOf(atom) < 2)
+    if (dimensions.sizeOf(atom) < 2)
       continue;
     CutCost cost = price(atom);
-    if (cost.savedFlops > 0 &&
-        cost.savedFlops >= kLeastFlopsPerByte * cost.bytes)
+    if ((cost.savedFlops > 0 &&
+         cost.savedFlops >= kLeastFlopsPerByte * cost.bytes) ||
+        (cost.bytes > 0 && cost.savedState >= kLeastStatePerByte * cost.bytes))
       candidates.push_back(cost);
   }
   return candidates;
@@ -250,9 +296,9 @@ SmallVector<CutCost> Sharding::findCandidates() const {
 /// Whether what is taken has a value in common with `atom`, or an operation
 /// that either could cut.
 bool Sharding::excludes(DimensionId atom) const {
-  for (Operation *op : uses.lookup(atom)) {
+  for (Operation *op : usesOf(atom)) {
     for (const CutCost &other : taken) {
-      if (!llvm::is_contained(uses.lookup(other.atom), op))
+      if (!llvm::is_contained(usesOf(other.atom), op))
         continue;
       if (findCut(op, atom) && findCut(op, other.atom))
         return true;
@@ -268,7 +314,7 @@ bool Sharding::excludes(DimensionId atom) const {
 
 void Sharding::take(const CutCost &cost) {
   taken.push_back(cost);
-  for (Operation *op : uses.lookup(cost.atom))
+  for (Operation *op : usesOf(cost.atom))
     if (std::optional<OperationCut> cut = findCut(op, cost.atom))
       cutOperations[op] = *cut;
 }
@@ -296,11 +342,14 @@ void Sharding::choose() {
   for (size_t count = candidates.size() + 1; count != candidates.size();) {
     count = candidates.size();
     takeBest(candidates);
-    double most = 0;
-    for (const CutCost &cost : taken)
-      most = std::max(most, cost.savedFlops);
+    double flops = 0, state = 0;
+    for (const CutCost &cost : taken) {
+      flops = std::max(flops, cost.savedFlops);
+      state = std::max(state, cost.savedState);
+    }
     llvm::erase_if(candidates, [&](const CutCost &cost) {
-      return cost.savedFlops < kLeastShare * most;
+      return cost.savedFlops < kLeastShare * flops &&
+             cost.savedState < kLeastShare * state;
     });
   }
 }

@@ -1,11 +1,14 @@
 //===- PadVocabulary.cpp - output projections with rows of zeros ----------===//
 
+#include "zero/Analysis/Mesh.h"
 #include "zero/Analysis/Padding.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+
+#include <numeric>
 
 namespace mlir::zero {
 #define GEN_PASS_DEF_PADVOCABULARY
@@ -26,7 +29,11 @@ struct PadVocabulary : public zero::impl::PadVocabularyBase<PadVocabulary> {
   void runOnOperation() override;
 
 private:
+  int64_t choose(int64_t size) const;
   void padFrom(StepOp step, ParameterOp parameter);
+
+  /// Ranks that the vocabulary may be cut over.
+  int64_t ranks = 1;
 };
 
 } // namespace
@@ -36,6 +43,17 @@ static RankedTensorType withDim(RankedTensorType type, int64_t dim,
   SmallVector<int64_t> shape(type.getShape());
   shape[dim] = size;
   return type.clone(shape);
+}
+
+/// The first indices of `value` along each dimension that `type` has.
+static Value takeFirst(OpBuilder &b, Value value, RankedTensorType type) {
+  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(type.getRank(), b.getIndexAttr(1));
+  SmallVector<OpFoldResult> sizes;
+  for (int64_t size : type.getShape())
+    sizes.push_back(b.getIndexAttr(size));
+  return tensor::ExtractSliceOp::create(b, value.getLoc(), type, value, offsets,
+                                        sizes, strides);
 }
 
 namespace {
@@ -89,20 +107,13 @@ void KeptOutputs::readRows() {
         load.getDefiningOp(),
         cast<LoadOp>(load.getDefiningOp()).getParameterAttr());
     load.setType(parameter.getTensorType());
-    SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0));
-    SmallVector<OpFoldResult> strides(type.getRank(), b.getIndexAttr(1));
-    SmallVector<OpFoldResult> sizes;
-    for (int64_t size : type.getShape())
-      sizes.push_back(b.getIndexAttr(size));
-    auto rows = tensor::ExtractSliceOp::create(b, load.getLoc(), type, load,
-                                               offsets, sizes, strides);
-    load.replaceAllUsesExcept(rows, rows);
+    Value rows = takeFirst(b, load, type);
+    load.replaceAllUsesExcept(rows, rows.getDefiningOp());
   }
 }
 
 /// Gives everything in `closure` `padded` indices instead of `size`.
-static void pad(PaddingClosure &closure, int64_t size, int64_t padded) {
-  KeptOutputs outputs(closure);
+static void padAll(PaddingClosure &closure, int64_t size, int64_t padded) {
   for (ParameterOp parameter : closure.parameters) {
     parameter.setType(withDim(parameter.getTensorType(), 0, padded));
     parameter.setRows(size);
@@ -114,7 +125,35 @@ static void pad(PaddingClosure &closure, int64_t size, int64_t padded) {
     cast<PaddableOpInterface>(use->getOwner())
         .setPadded(use->getOperandNumber(), closure.dims.lookup(use->get()),
                    size);
+}
+
+/// With outputs that are computed a second time.
+static void padBesideOutputs(PaddingClosure &closure, int64_t size,
+                             int64_t padded) {
+  KeptOutputs outputs(closure);
+  padAll(closure, size, padded);
   outputs.readRows();
+}
+
+/// With outputs that are the first indices of what is padded: ranks that have
+/// ranges of it would each compute all of it a second time.
+static void padWithOutputs(PaddingClosure &closure, int64_t size,
+                           int64_t padded) {
+  SmallVector<RankedTensorType> types;
+  for (OpOperand *output : closure.outputs)
+    types.push_back(cast<RankedTensorType>(output->get().getType()));
+  padAll(closure, size, padded);
+  for (auto [output, type] : llvm::zip_equal(closure.outputs, types)) {
+    OpBuilder b(output->getOwner());
+    output->set(takeFirst(b, output->get(), type));
+  }
+}
+
+/// What `size` rows become a multiple of; 1 where they stay as they are. Few
+/// rows are padded only as far as ranks need it to have as many each.
+int64_t PadVocabulary::choose(int64_t size) const {
+  int64_t unit = std::lcm(int64_t(multiple), ranks);
+  return size / unit < kFewestMultiples ? ranks : unit;
 }
 
 /// A matrix whose rows are no multiple, with all that is padded with it.
@@ -122,16 +161,18 @@ void PadVocabulary::padFrom(StepOp step, ParameterOp parameter) {
   RankedTensorType type = parameter.getTensorType();
   if (type.getRank() != 2 || parameter.getRows())
     return;
-  int64_t unit = multiple, size = type.getDimSize(0);
+  int64_t size = type.getDimSize(0), unit = choose(size);
   int64_t padded = llvm::divideCeilSigned(size, unit) * unit;
-  if (padded == size || size / unit < kFewestMultiples)
+  if (padded == size)
     return;
   PaddingClosure closure = findPadding(step, parameter);
-  // Only products become faster; others have no vocabulary to speak of.
-  if (!closure.hasGain || !closure.isCounted)
+  // Only products become faster, but ranks have ranges of every table; others
+  // have no vocabulary to speak of.
+  if ((!closure.hasGain && ranks == 1) || !closure.isCounted)
     return;
   if (!closure.at)
-    return pad(closure, size, padded);
+    return ranks > 1 ? padWithOutputs(closure, size, padded)
+                     : padBesideOutputs(closure, size, padded);
   InFlightDiagnostic remark = parameter.emitRemark("'@")
                               << parameter.getSymName() << "' keeps " << size
                               << " rows, which are no multiple of " << unit;
@@ -144,6 +185,10 @@ void PadVocabulary::runOnOperation() {
         << int64_t(multiple) << ", wanted 1 or more";
     return signalPassFailure();
   }
+  if (AxesAttr axis = findTensorAxis(getOperation()))
+    ranks = axis.getSize();
+  if (multiple == 1 && ranks == 1)
+    return;
   auto steps = llvm::to_vector(getOperation().getOps<StepOp>());
   if (steps.size() > 1) {
     steps[1].emitError("is a second step that may read the same parameters; "

@@ -25,16 +25,15 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
                                     const TrainConfig &config) {
   manager.addPass(createConfigurePass(config));
   manager.addPass(createRewriteTensorOps());
-  if (config.vocabularyMultiple > 1)
-    manager.addPass(createPadVocabulary({config.vocabularyMultiple}));
+  manager.addPass(createPadVocabulary({config.vocabularyMultiple}));
+  manager.addPass(createWeighMicroBatches(
+      {config.lossMean ? stringify(*config.lossMean).str() : ""}));
   manager.addPass(createShardModel());
   if (config.fuseMoves)
     manager.addPass(createJoinRotary());
   SetPrecisionOptions precision;
   precision.compute = nameOf(config.precision);
   manager.addPass(createSetPrecision(precision));
-  manager.addPass(createWeighMicroBatches(
-      {config.lossMean ? stringify(*config.lossMean).str() : ""}));
   DifferentiateOptions differentiate;
   differentiate.ignoreUnusedParameters = config.ignoreUnusedParameters;
   manager.addPass(createDifferentiate(differentiate));

@@ -1,5 +1,7 @@
 //===- ShardModel.cpp - what one rank computes of a model -----------------===//
 
+#include "RankRanges.h"
+
 #include "zero/Analysis/Mesh.h"
 #include "zero/Analysis/Sharding.h"
 #include "zero/Dialect/NN/NN.h"
@@ -44,6 +46,7 @@ private:
   void visit(Operation *op);
   void visitWhole(Operation *op);
   void visitPart(Operation *op);
+  void visitRange(Operation *op);
   Operation *clonePart(Operation *op, ValueRange operands);
   void setSizes(Operation *op, Operation *part);
   Value operandOfPart(Operation *op, unsigned index);
@@ -235,6 +238,22 @@ void Rewriter::visitPart(Operation *op) {
   }
 }
 
+/// A range of a combined factor, with what combines it.
+void Rewriter::visitRange(Operation *op) {
+  SmallVector<Value> operands;
+  for (unsigned index = 0; index < op->getNumOperands(); ++index)
+    operands.push_back(operandOfPart(op, index));
+  AxisRange range(builder, op->getLoc(), sharding.wholeSizeOf(op),
+                  sharding.getOver());
+  SmallVector<Value> results =
+      cast<CombinedOpInterface>(op).buildOfRange(builder, operands, range);
+  for (auto [result, local] : llvm::zip_equal(op->getResults(), results))
+    if (sharding.isSum(op))
+      locals[result].terms = Terms{local, Value()};
+    else
+      locals[result].whole = local;
+}
+
 //===----------------------------------------------------------------------===//
 // Operations on terms of sums
 //===----------------------------------------------------------------------===//
@@ -316,6 +335,8 @@ void Rewriter::visitWhole(Operation *op) {
 
 void Rewriter::visit(Operation *op) {
   builder.setInsertionPoint(op);
+  if (sharding.isCombined(op))
+    return visitRange(op);
   if (sharding.isCut(op))
     return visitPart(op);
   if (std::optional<SmallVector<unsigned>> terms = findTerms(op))

@@ -273,6 +273,33 @@ module @padded {
 
 // -----
 
+// Ranks of the axis tensor have ranges of every table, however few its rows are;
+// an output is what counts of the logits.
+// CHECK-LABEL: module @ranges
+// CHECK: zero.parameter @table : tensor<12x4xf32> = #zero.ones rows 10
+// CHECK: zero.parameter @head : tensor<12x4xf32> = #zero.ones rows 9
+// CHECK: nn.embedding %{{.*}}, %{{.*}} num_embeddings 10
+// CHECK: %[[L:.*]] = nn.linear {{.*}} -> tensor<2x3x12xf32>
+// CHECK: nn.cross_entropy %[[L]], {{.*}} classes 9
+// CHECK: %[[O:.*]] = tensor.extract_slice %[[L]][0, 0, 0] [2, 3, 9] [1, 1, 1] : tensor<2x3x12xf32> to tensor<2x3x9xf32>
+// CHECK: zero.yield %{{.*}}, %[[O]] outputs ["logits"]
+module @ranges {
+  zero.mesh @mesh <data = 2, tensor = 4>
+  zero.optimizer "default" = #zero.adam<>
+  zero.parameter @table : tensor<10x4xf32> = #zero.ones
+  zero.parameter @head : tensor<9x4xf32> = #zero.ones
+  zero.step @train(%ids: tensor<2x3xi32>, %y: tensor<2x3xi32>) {
+    %w = zero.load @table : tensor<10x4xf32>
+    %e = nn.embedding %ids, %w : (tensor<2x3xi32>, tensor<10x4xf32>) -> tensor<2x3x4xf32>
+    %h = zero.load @head : tensor<9x4xf32>
+    %l = nn.linear %e, %h transposed : (tensor<2x3x4xf32>, tensor<9x4xf32>) -> tensor<2x3x9xf32>
+    %loss, %lse = nn.cross_entropy %l, %y : (tensor<2x3x9xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
+    zero.yield %loss, %l outputs ["logits"] : tensor<f32>, tensor<2x3x9xf32>
+  }
+}
+
+// -----
+
 // In f32, this is 0 as well.
 module @tiny {
   zero.optimizer "default" = #zero.adagrad<eps = 1.0e-46>

@@ -123,6 +123,82 @@ zero.step @boundary(%x: tensor<8x32xf32> {zero.input = "x"}) {
 
 // -----
 
+// Of a vocabulary each rank has a range. What is looked up is a sum; of the loss a
+// number for each row and rank is gathered, and the target becomes that of a rank.
+zero.mesh @mesh <data = 1, tensor = 2>
+
+// CHECK: zero.parameter @table : tensor<50x8xf32> = #zero.ones rows 99 cut <dim 0 of [100] over <tensor = 2>>
+zero.parameter @table : tensor<100x8xf32> = #zero.ones rows 99
+
+// CHECK-LABEL: zero.step @vocabulary
+// CHECK-SAME: %[[IDS:.*]]: tensor<4xi32> {zero.input = "ids"}, %[[Y:.*]]: tensor<4xi32>
+// expected-remark @below {{1 of 1 parameters are cut}}
+zero.step @vocabulary(%ids: tensor<4xi32> {zero.input = "ids"}, %y: tensor<4xi32> {zero.input = "y"}) {
+  %w = zero.load @table : tensor<100x8xf32>
+  // CHECK: %[[TABLE:.*]] = arith.constant dense<[0, 50]> : tensor<2xi32>
+  // CHECK: %[[OWN:.*]] = zero.slice_value %[[TABLE]] cut <dim 0 of [2] over <tensor = 2>> : tensor<2xi32> -> tensor<1xi32>
+  // CHECK: %[[FIRST:.*]] = tensor.collapse_shape %[[OWN]] [] : tensor<1xi32> into tensor<i32>
+  // CHECK: %[[E:.*]] = nn.partial_embedding %[[IDS]], %{{.*}}, %[[FIRST]] num_embeddings 99 : (tensor<4xi32>, tensor<50x8xf32>, tensor<i32>) -> tensor<4x8xf32>
+  // CHECK: %[[X:.*]] = zero.all_reduce_value %[[E]] over <tensor = 2>
+  // CHECK: %[[R:.*]] = zero.replicate %[[X]] over <tensor = 2>
+  // CHECK: %[[L:.*]] = nn.linear %[[R]], %{{.*}} transposed : (tensor<4x8xf32>, tensor<50x8xf32>) -> tensor<4x50xf32>
+  %x = nn.embedding %ids, %w num_embeddings 99 : (tensor<4xi32>, tensor<100x8xf32>) -> tensor<4x8xf32>
+  %l = nn.linear %x, %w transposed : (tensor<4x8xf32>, tensor<100x8xf32>) -> tensor<4x100xf32>
+  // CHECK: %[[PART:.*]], %[[LSE:.*]] = nn.partial_cross_entropy %[[L]], %[[Y]], %{{.*}} ignore_index 3 classes 99 : (tensor<4x50xf32>, tensor<4xi32>, tensor<i32>) -> (tensor<f32>, tensor<4xf32>)
+  // CHECK: %[[COLUMN:.*]] = tensor.expand_shape %[[LSE]] {{.*}} : tensor<4xf32> into tensor<4x1xf32>
+  // CHECK: %[[ALL:.*]] = zero.gather_value %[[COLUMN]] cut <dim 1 of [2] over <tensor = 2>> : tensor<4x1xf32> -> tensor<4x2xf32>
+  // CHECK: %[[RANGE:.*]] = arith.divsi %[[Y]], %{{.*}} : tensor<4xi32>
+  // CHECK: %[[IGNORED:.*]] = arith.cmpi eq, %[[Y]], %{{.*}} : tensor<4xi32>
+  // CHECK: %[[RANK:.*]] = arith.select %[[IGNORED]], %{{.*}}, %[[RANGE]]
+  // CHECK: %[[AMONG:.*]], %{{.*}} = nn.cross_entropy %[[ALL]], %[[RANK]] : (tensor<4x2xf32>, tensor<4xi32>)
+  // CHECK: %[[SUM:.*]] = zero.all_reduce_value %[[PART]] over <tensor = 2> : tensor<f32>
+  // CHECK: %[[LOSS:.*]] = arith.addf %[[AMONG]], %[[SUM]] : tensor<f32>
+  // CHECK: zero.yield %[[LOSS]]
+  %loss, %lse = nn.cross_entropy %l, %y ignore_index 3 classes 99 : (tensor<4x100xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+// A vocabulary that the ranks do not divide is whole, and the width is cut.
+zero.mesh @mesh <data = 1, tensor = 2>
+// CHECK: zero.parameter @table : tensor<99x4xf32> = #zero.ones cut <dim 1 of [8] over <tensor = 2>>
+zero.parameter @table : tensor<99x8xf32> = #zero.ones
+// CHECK-LABEL: zero.step @whole
+// expected-remark @below {{1 of 1 parameters are cut}}
+zero.step @whole(%ids: tensor<4xi32> {zero.input = "ids"}, %y: tensor<4xi32> {zero.input = "y"}) {
+  %w = zero.load @table : tensor<99x8xf32>
+  // CHECK: nn.embedding
+  %x = nn.embedding %ids, %w : (tensor<4xi32>, tensor<99x8xf32>) -> tensor<4x8xf32>
+  %l = nn.linear %x, %w transposed : (tensor<4x8xf32>, tensor<99x8xf32>) -> tensor<4x99xf32>
+  // CHECK: nn.cross_entropy
+  %loss, %lse = nn.cross_entropy %l, %y : (tensor<4x99xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+// Positions but for the last are no class that could be cut: what is cut beside
+// them still is.
+zero.mesh @mesh <data = 1, tensor = 2>
+// CHECK: zero.parameter @up : tensor<32x64xf32> = #zero.ones cut <dim 1 of [128] over <tensor = 2>>
+zero.parameter @up : tensor<32x128xf32> = #zero.ones
+zero.parameter @down : tensor<128x32xf32> = #zero.ones
+// CHECK-LABEL: zero.step @shifted
+// expected-remark @below {{2 of 2 parameters are cut}}
+zero.step @shifted(%x: tensor<8x32xf32> {zero.input = "x"}) {
+  %u = zero.load @up : tensor<32x128xf32>
+  %d = zero.load @down : tensor<128x32xf32>
+  %h = nn.linear %x, %u : (tensor<8x32xf32>, tensor<32x128xf32>) -> tensor<8x128xf32>
+  // CHECK: tensor.extract_slice %{{.*}}[0, 0] [7, 64] [1, 1] : tensor<8x64xf32> to tensor<7x64xf32>
+  %s = tensor.extract_slice %h[0, 0] [7, 128] [1, 1] : tensor<8x128xf32> to tensor<7x128xf32>
+  %z = nn.linear %s, %d : (tensor<7x128xf32>, tensor<128x32xf32>) -> tensor<7x32xf32>
+  %l = nn.reduce sum %z dims [0, 1] : (tensor<7x32xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
 // A class that is worth it, and is not divided, is named with its numbers.
 zero.mesh @mesh <data = 1, tensor = 4>
 // expected-error @below {{parameter @up is worth cutting over #zero.axes<tensor = 4> in dimension 1, which has 126 units of 1 that stay together, and 4 ranks do not divide 126; give the axis a divisor of it}}

@@ -27,14 +27,18 @@ public:
   struct Factored {
     zrt::Factors factors;
     SmallVector<DimensionId> dimensions;
-    /// Whether the dimensions of its values are what the factors say.
+    /// Dimensions of its values, and of its factors, that are not what the
+    /// other says: the operation needs all of what is in them.
+    SmallVector<DimensionId> apart;
+    /// Whether its values have the dimensions that the factors are of.
     bool agrees = true;
   };
 
-  /// Of a model's body: values, and the parameters that it loads. Dimensions
-  /// that cannot be made one, such as a product and a concatenation, are left
-  /// apart, and the operation does not agree.
-  explicit Dimensions(StepOp model);
+  /// Of a model's body that is cut over `ranks`: values, and the parameters
+  /// that it loads. Dimensions that cannot be made one, such as a product and a
+  /// concatenation, are left apart. So are a dimension that the ranks divide
+  /// and segments of it that they do not, such as all positions but the last.
+  Dimensions(StepOp model, int64_t ranks);
 
   const Factored &of(Operation *op) const {
     return operations.find(op)->second;
@@ -78,13 +82,15 @@ private:
   void flatten(DimensionId id, Kind kind,
                std::deque<DimensionId> &children) const;
   void add(Operation *op);
-  bool addTensors(ValueRange values, ArrayRef<zrt::FactoredTensor> tensors,
-                  ArrayRef<DimensionId> factors);
+  void addTensors(ValueRange values, ArrayRef<zrt::FactoredTensor> tensors,
+                  Factored &factored);
+  bool dividesSegments(DimensionId whole, ArrayRef<DimensionId> segments) const;
   bool unify(DimensionId a, DimensionId b);
   bool refine(DimensionId larger, DimensionId smaller, Kind kind,
               std::deque<DimensionId> &rest);
   SmallVector<DimensionId> makeAtoms(Type type);
 
+  int64_t ranks;
   SmallVector<Node> nodes;
   DenseMap<Value, SmallVector<DimensionId>> values;
   DenseMap<StringAttr, SmallVector<DimensionId>> parameters;

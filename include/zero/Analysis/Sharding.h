@@ -20,6 +20,9 @@ struct CutCost {
   int64_t size = 0;
   /// Operations that each rank is spared.
   double savedFlops = 0;
+  /// Bytes of parameters, gradients and optimizer states that each rank is
+  /// spared.
+  double savedState = 0;
   /// Bytes that each rank sends.
   double bytes = 0;
 };
@@ -42,6 +45,14 @@ public:
   /// on all of them, or where `isSum` the term of a sum.
   bool isCut(Operation *op) const { return cutOperations.contains(op); }
   bool isSum(Operation *op) const { return cutOperations.lookup(op).isSum; }
+  /// Whether each rank has a range of a combined factor of `op`, and how many
+  /// indices all of it has.
+  bool isCombined(Operation *op) const {
+    return cutOperations.lookup(op).isCombined;
+  }
+  int64_t wholeSizeOf(Operation *op) const {
+    return dimensions.sizeOf(cutOperations.lookup(op).atom);
+  }
   /// The size of a factor on one rank.
   int64_t partOf(Operation *op, size_t factor) const;
   const zrt::Factors &factorsOf(Operation *op) const {
@@ -54,15 +65,24 @@ private:
   struct OperationCut {
     DimensionId atom = 0;
     bool isSum = false;
+    bool isCombined = false;
   };
   std::optional<OperationCut> findCut(Operation *op, DimensionId atom) const;
-  std::optional<bool> findKind(Operation *op, DimensionId atom) const;
+  std::optional<zrt::FactorKind> findKind(Operation *op,
+                                          DimensionId atom) const;
+  bool canCombine(Operation *op, DimensionId dim) const;
   bool fitsOperands(Operation *op, DimensionId atom) const;
-  bool fitsResults(Operation *op, DimensionId atom, bool isSum) const;
+  bool fitsResults(Operation *op, const OperationCut &cut) const;
+  SmallVector<DimensionId> findRefused() const;
   bool mayCut(ParameterOp parameter, DimensionId atom) const;
   std::optional<unsigned> findDimension(ArrayRef<DimensionId> dims,
                                         DimensionId atom) const;
   CutAttr makeCut(ArrayRef<DimensionId> dims) const;
+  ArrayRef<Operation *> usesOf(DimensionId atom) const {
+    auto found = uses.find(atom);
+    return found == uses.end() ? ArrayRef<Operation *>()
+                               : ArrayRef<Operation *>(found->second);
+  }
 
   void collect();
   void findTrained();

@@ -135,7 +135,8 @@ def WeighMicroBatches : Pass<"zero-weigh-micro-batches", "::mlir::ModuleOp"> {
     With `mean=micro_batches` nothing changes. Nor does it without an option, but then a
     remark says where the two may differ.
 
-    - Needs: model form; after `zero-set-precision`, since the weight is f32.
+    - Needs: model form; before `zero-shard-model`, behind which a loss is a sum of what
+      ranks have, and `zero-set-precision`, which leaves the weight f32.
     - Leaves: model form. A `zero.yield` that has a weight already keeps it.
     - Not done here: the weight's way through the update, which
       `zero-differentiate` and `zero-insert-updates` begin.
@@ -295,12 +296,16 @@ def PadVocabulary : Pass<"zero-pad-vocabulary", "::mlir::ModuleOp"> {
     where all that reads it, or what is computed of it, can be, and a matrix product and a
     loss or an embedding are among it. Where something else would be, a remark names it.
 
+    Where the mesh has an axis `tensor`, the rows become a multiple of its ranks as well,
+    however few they are, so that `zero-shard-model` can cut the vocabulary; outputs are
+    then the first columns of what is padded.
+
     - Needs: `zero-configure`, since padding stays zero only as the optimizer allows;
       before `zero-differentiate`.
     - Leaves: the same loss and gradients. Sums over the vocabulary, in the gradient of
       what is projected, have more terms, which are 0, and may be added in another order.
-    - Not done here: a projection that is stored with its columns first, or whose rows
-      are fewer than 16 times the multiple.
+    - Not done here: a projection that is stored with its columns first; rows that are
+      fewer than 16 times the multiple, beyond what ranks need.
 
     ```mlir
     zero.parameter @wte : tensor<50257x768xf32> = #zero.normal<std = 0.02>            // before
@@ -324,23 +329,25 @@ def ShardModel : Pass<"zero-shard-model", "::mlir::ModuleOp"> {
     Where the module's mesh has an axis `tensor`, each of its ranks computes a part of
     the model on the same samples. Which classes of dimensions are cut follows from
     what operations say of their factors: a class is taken where the work that a rank
-    is spared is worth what must be sent for it. So the hidden width of an MLP and the
-    heads of attention are cut, and the width of the residual stream is not.
+    is spared is worth what must be sent for it. So the hidden width of an MLP, the heads
+    of attention and the vocabulary are cut, and the width of the residual stream is not.
 
     The body becomes that of one rank: cut parameters and values have the types of
     parts, and attributes the sizes of parts. What is a term of a sum is all-reduced
     where something needs the sum, and an addend such as a bias is added behind that.
     A trained value that all ranks have is read through a `zero.replicate` where what
     they compute differs. An operation that needs all of a class that is cut gathers
-    it, and slices follow where it is cut again.
+    it, and slices follow where it is cut again. Of a table's rows and a loss's classes
+    each rank has a range, and `CombinedOpInterface` says what combines what they
+    compute: of a loss one number a row and rank, and never the logits.
 
     - Needs: a `zero.mesh`; before `zero-differentiate`, which gives exchanges their
       gradients.
     - Leaves: a model of the same loss. Sums over what is cut are added in another
       order. A remark says how many parameters are cut.
-    - Not done here: vocabularies, and parameters with padding; sums of one operation
-      over two axes. A class that is worth cutting and has no multiple of the axis is
-      an error.
+    - Not done here: sums of one operation over two axes. A class that is worth cutting
+      and is no multiple of the axis is an error, but for a vocabulary that
+      `zero-pad-vocabulary` could not pad: it stays whole.
 
     ```mlir
     zero.mesh @mesh <data = 2, tensor = 2>
