@@ -29,6 +29,7 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
   manager.addPass(createWeighMicroBatches(
       {config.lossMean ? stringify(*config.lossMean).str() : ""}));
   manager.addPass(createShardModel());
+  manager.addPass(createVerifyValues());
   if (config.fuseMoves)
     manager.addPass(createJoinRotary());
   SetPrecisionOptions precision;
@@ -55,6 +56,7 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
     manager.addPass(makeCheckpointPass(config.checkpoint));
   if (config.fuseAdditions)
     manager.addPass(createFuseAdditions({config.fuseEpilogues}));
+  manager.addPass(createVerifyValues());
   manager.addPass(createStartExchanges());
 }
 

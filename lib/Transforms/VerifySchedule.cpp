@@ -32,12 +32,12 @@ private:
 LogicalResult VerifySchedule::verifyStep(ModuleOp module, StepOp step) {
   Tables tables(module, step);
   if (failed(verifyRegions(tables)) || failed(verifyPartitions(tables)) ||
-      failed(verifyMarks(tables)) || failed(verifyHandles(tables)) ||
-      failed(verifyOffload(tables)) || failed(verifyActivations(tables)) ||
-      failed(verifyLifetimes(tables)) || failed(verifySlices(tables)) ||
-      failed(verifyReads(tables)) || failed(verifyUpdates(tables)) ||
-      failed(verifyWeights(tables)) || failed(verifyGradients(tables)) ||
-      failed(verifyQuantization(tables)) ||
+      failed(verifyMarks(tables)) || failed(verifyValues(module, step)) ||
+      failed(verifyHandles(tables)) || failed(verifyOffload(tables)) ||
+      failed(verifyActivations(tables)) || failed(verifyLifetimes(tables)) ||
+      failed(verifySlices(tables)) || failed(verifyReads(tables)) ||
+      failed(verifyUpdates(tables)) || failed(verifyWeights(tables)) ||
+      failed(verifyGradients(tables)) || failed(verifyQuantization(tables)) ||
       failed(verifyTraffic(
           tables,
           getSetting(maxReuseDistance,

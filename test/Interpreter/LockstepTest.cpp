@@ -6,11 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "zero/Interpreter/Lockstep.h"
+#include "CutMutants.h"
+
 #include "zero/Dialect/NN/NN.h"
 #include "zero/Dialect/NN/UpstreamModels.h"
 #include "zero/Dialect/Zero/Zero.h"
+#include "zero/Interpreter/Lockstep.h"
 #include "zero/Transforms/Passes.h"
+#include "zero/Verify/Verify.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -66,6 +69,7 @@ public:
     nn::registerUpstreamKernelModels(registry);
     nn::registerUpstreamFactorModels(registry);
     nn::registerUpstreamPaddingModels(registry);
+    nn::registerUpstreamMoveModels(registry);
     registerUpstreamGradientModels(registry);
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
@@ -93,6 +97,16 @@ public:
   /// Cuts a copy of the model at `path` over `mesh`, and computes its loss in
   /// chunks of so many bytes of logits; 0: in one.
   bool cut(const std::string &path, AxesAttr axes, int64_t chunkBytes = 0) {
+    return cutOnly(path, axes) && finish(chunkBytes);
+  }
+
+  /// Makes the gradients of what is cut.
+  bool finish(int64_t chunkBytes = 0) {
+    return differentiate(*local, chunkBytes);
+  }
+
+  /// Cuts a copy of the model at `path` over `mesh`.
+  bool cutOnly(const std::string &path, AxesAttr axes) {
     mesh = axes;
     local = parseSourceFile<ModuleOp>(path, &context);
     OpBuilder builder = OpBuilder::atBlockBegin(local->getBody());
@@ -105,7 +119,7 @@ public:
     passes.addPass(createRewriteTensorOps());
     passes.addPass(createPadVocabulary({/*multiple=*/1}));
     passes.addPass(createShardModel());
-    return succeeded(passes.run(*local)) && differentiate(*local, chunkBytes);
+    return succeeded(passes.run(*local));
   }
 
   /// How many parameters are cut.
@@ -250,12 +264,14 @@ private:
 constexpr double kNear = 1e-10;
 
 /// The largest distance of what ranks give in a micro-batch.
-double findDistance(Model &model) {
+double findDistance(Model &model, bool evaluating = false) {
   double most = 0;
-  std::vector<Results> ranks = model.runRanks(/*evaluating=*/false);
+  std::vector<Results> ranks = model.runRanks(evaluating);
+  if (ranks.empty())
+    return INFINITY;
   for (auto [rank, found] : llvm::enumerate(ranks)) {
     auto index = static_cast<int64_t>(rank);
-    Results wanted = *model.runWhole(model.sampleOf(index), false);
+    Results wanted = *model.runWhole(model.sampleOf(index), evaluating);
     most = std::max(most, distance(found.values[0], wanted.values[0]));
     for (const auto &entry : wanted.gradients)
       most = std::max(most, distance(found.gradients[entry.first()],
@@ -296,6 +312,64 @@ void check(const std::string &path,
   EXPECT_GT(model.countCut(), 0);
   compare(model, /*evaluating=*/false);
   compare(model, /*evaluating=*/true);
+}
+
+/// Whether what the ranks compute in `model.local` is accepted as parts of a
+/// model.
+bool isAccepted(Model &model) {
+  ModuleOp module = *model.local;
+  return succeeded(mlir::verify(module)) &&
+         succeeded(zero::verify::verifyValues(module, Model::stepOf(module)));
+}
+
+/// What has no effect for what operations compute, which no verifier asks: a
+/// bias of all keys adds the same to each score of a row, and of a gathered
+/// gain an evaluation uses what is sliced again.
+constexpr StringRef kWithoutEffect[] = {"attention.self.key", "q_norm",
+                                        "k_norm"};
+
+/// Judges all mutants of `cut`, a copy of which `finish` makes ready to run:
+/// the verifier rejects exactly those that compute something else.
+void judgeMutants(Model &model, ModuleOp cut,
+                  llvm::function_ref<bool()> finish) {
+  AxesAttr other = model.makeMesh({{"data", 2}});
+  int64_t rejected = 0;
+  for (const CutMutant &mutant : listCutMutants(cut, other)) {
+    model.local = cut.clone();
+    mutant.change(*model.local);
+    bool accepted = isAccepted(model);
+    bool isSame = finish() && findDistance(model) <= kNear &&
+                  findDistance(model, /*evaluating=*/true) <= kNear;
+    rejected += !accepted;
+    if (isSame && llvm::any_of(kWithoutEffect, [&](StringRef name) {
+          return StringRef(mutant.name).contains(name);
+        }))
+      continue;
+    EXPECT_EQ(accepted, isSame) << mutant.name;
+  }
+  EXPECT_GT(rejected, 10);
+}
+
+/// Before and after gradients are made.
+TEST(LockstepTest, TheVerifierAgreesOnMutants) {
+  for (StringRef name :
+       {"gpt2-dropout", "llama", "olmo2", "bert", "phi3", "neox", "mixtral"}) {
+    SCOPED_TRACE(name.str());
+    const std::string path = (ZERO_CUT_MODELS "/" + name + ".mlir").str();
+    Model model;
+    ASSERT_TRUE(model.read(path));
+    model.fill(/*samples=*/2);
+    ASSERT_TRUE(
+        model.cutOnly(path, model.makeMesh({{"data", 2}, {"tensor", 2}})));
+    EXPECT_TRUE(isAccepted(model));
+    OwningOpRef<ModuleOp> cut = model.local->clone();
+    judgeMutants(model, *cut, [&] { return model.finish(); });
+    model.local = cut->clone();
+    ASSERT_TRUE(model.finish());
+    EXPECT_TRUE(isAccepted(model));
+    OwningOpRef<ModuleOp> differentiated = model.local->clone();
+    judgeMutants(model, *differentiated, [] { return true; });
+  }
 }
 
 TEST(LockstepTest, ModelsAreTheirParts) {

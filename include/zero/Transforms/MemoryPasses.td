@@ -53,6 +53,7 @@ def VerifySchedule : Pass<"zero-verify-schedule", "::mlir::ModuleOp"> {
       stage than those of the training;
     - marks: a parameter that is frozen or unused and is trained, or neither and is
       not; a gradient of what is not trained;
+    - values that ranks have parts of: what `zero-verify-values` rejects;
     - types: a load of another type than its partition computes in; gradients that are
       stored in a type that follows neither from that nor from the micro-batches;
     - regions: a micro-batch or an evaluation without a loss; no evaluation, once

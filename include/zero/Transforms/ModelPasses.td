@@ -79,6 +79,32 @@ def RewriteTensorOps : Pass<"zero-rewrite-tensor-ops", "::mlir::ModuleOp"> {
     "::mlir::nn::NNDialect"];
 }
 
+def VerifyValues : Pass<"zero-verify-values", "::mlir::ModuleOp"> {
+  let summary = "Verify that ranks compute parts of one model";
+  let description = [{
+    For each axis of the mesh that cuts the model, follows what its ranks have of every
+    value: the same; a part, of which dimension and in which pieces; or the term of a
+    sum. It asks operations for their factors, launches and `zero.strided` for their
+    bodies, and nothing of what `zero-shard-model` decided. An error is
+
+    - an operation that needs all of a dimension of which each rank has a part; parts of
+      different cuts, or of more than one dimension, in one operation; a part beside a
+      value of which a part is wanted;
+    - the term of a sum in what is not linear in it; an addend that each rank would
+      count; a sum of what is the same on all ranks;
+    - a `zero.gather_value` of other parts than there are, or a `zero.slice_value` of what is
+      not whole;
+    - in a model: a value that ranks use differently without a `zero.replicate`, or with
+      two of them, or a loss that depends on one;
+    - in a schedule: a gradient that is not the sum, once, cut as its parameter is; a loss
+      or an output that differs between ranks.
+
+    - Needs: a model or a schedule, on a mesh.
+    - Leaves: the same. `zero-verify-schedule` verifies this as well.
+    - Not done here: values along the axes that have samples of their own.
+  }];
+}
+
 def SetPrecision : Pass<"zero-set-precision", "::mlir::ModuleOp"> {
   let summary = "Convert an f32 model to 16-bit compute";
   let description = [{

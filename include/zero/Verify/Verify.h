@@ -91,6 +91,9 @@ LogicalResult verifyUpdates(const Tables &tables);
 LogicalResult verifyWeights(const Tables &tables);
 LogicalResult verifyOffload(const Tables &tables);
 LogicalResult verifyActivations(const Tables &tables);
+/// What ranks compute along the axes that cut the model, of a model or of a
+/// schedule.
+LogicalResult verifyValues(ModuleOp module, StepOp step);
 /// `maxReuseDistance` as in zero-insert-gathers. With `report`, says what was
 /// saved.
 LogicalResult verifyTraffic(const Tables &tables, int64_t maxReuseDistance,

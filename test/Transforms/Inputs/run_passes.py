@@ -27,6 +27,7 @@ PASSES = [
     "zero-fuse-moves",
     "zero-checkpoint-activations",
     "zero-fuse-additions",
+    "zero-verify-values",
     "zero-split-gradients",
     "zero-partition",
     "zero-insert-reductions",

@@ -1,0 +1,214 @@
+//===- ValueGathers.cpp - parts of all ranks, on their way to the whole ---===//
+//
+// What a gather gives has the ranks in front, and moves bring the parts into
+// the order of the whole. In the order of memory the elements of one rank are
+// blocks, and those of the next rank are `stride` behind.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ValueRules.h"
+
+#include "zero/Interfaces/Interfaces.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+using namespace mlir::zero::verify;
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+/// How far the indices of dimension `dim` are apart.
+static int64_t strideOf(ArrayRef<int64_t> shape, int64_t dim) {
+  return llvm::product_of(shape.drop_front(dim + 1));
+}
+
+State verify::settled(State state) {
+  if (state.kind == State::Gathered && state.gathered.begin == 0 &&
+      state.gathered.sizes.size() == 1 &&
+      state.gathered.sizes.front() == state.stride)
+    return State();
+  return state;
+}
+
+//===----------------------------------------------------------------------===//
+// Moves
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Where the elements of one result of a move are in its operand.
+struct Moved {
+  ArrayRef<int64_t> from, to;
+  TensorLayout layout;
+
+  bool isWhole() const {
+    return llvm::product_of(from) == llvm::product_of(to);
+  }
+  bool isReshape() const { return isWhole() && isDense(layout, to); }
+  bool movesOnly(size_t dim) const;
+};
+} // namespace
+
+static std::optional<Moved> findMoved(Operation *op, unsigned result) {
+  auto move = dyn_cast<MoveOpInterface>(op);
+  if (!move || op->getNumOperands() != 1)
+    return std::nullopt;
+  ArrayRef<int64_t> from = shapeOf(op->getOperand(0));
+  auto layout = move.getResultLayout(result, getDenseLayout(from));
+  if (!layout)
+    return std::nullopt;
+  return Moved{from, shapeOf(op->getResult(result)), *layout};
+}
+
+/// Whether all dimensions of the result but `moved` are in the order that they
+/// had.
+bool Moved::movesOnly(size_t moved) const {
+  int64_t last = std::numeric_limits<int64_t>::max();
+  for (auto [dim, stride] : llvm::enumerate(layout.strides)) {
+    if (dim == moved || to[dim] == 1)
+      continue;
+    if (stride > last)
+      return false;
+    last = stride;
+  }
+  return isWhole();
+}
+
+//===----------------------------------------------------------------------===//
+// From the parts to the whole
+//===----------------------------------------------------------------------===//
+
+/// The dimension of the ranks goes elsewhere.
+static std::optional<State> moveRanks(const Moved &moved, State state,
+                                      int64_t ranks) {
+  for (auto [dim, stride] : llvm::enumerate(moved.layout.strides)) {
+    if (moved.to[dim] != ranks || stride != state.stride)
+      continue;
+    if (!moved.movesOnly(dim))
+      return std::nullopt;
+    state.stride = strideOf(moved.to, static_cast<int64_t>(dim));
+    return settled(state);
+  }
+  return std::nullopt;
+}
+
+/// The one dimension of which the result has a part.
+static std::optional<size_t> findCutDim(const Moved &moved) {
+  std::optional<size_t> found;
+  if (moved.from.size() != moved.to.size())
+    return std::nullopt;
+  for (size_t dim = 0; dim < moved.from.size(); ++dim) {
+    if (moved.from[dim] == moved.to[dim])
+      continue;
+    if (found)
+      return std::nullopt;
+    found = dim;
+  }
+  return found;
+}
+
+/// Of each rank some of the blocks.
+static std::optional<State> takePieces(const Moved &moved, State state) {
+  std::optional<size_t> dim = findCutDim(moved);
+  if (!dim || moved.layout.strides != getDenseLayout(moved.from).strides)
+    return std::nullopt;
+  int64_t inner = moved.layout.strides[*dim], extent = moved.from[*dim];
+  if (state.stride % (inner * extent) != 0)
+    return std::nullopt;
+  Blocks rows;
+  for (int64_t size : state.gathered.sizes) {
+    if (size % inner != 0)
+      return std::nullopt;
+    rows.sizes.push_back(size / inner);
+  }
+  std::optional<Blocks> part =
+      rows.window(moved.layout.offset / inner, moved.to[*dim]);
+  if (!rows.fills(extent) || !part || !part->fills(moved.to[*dim]))
+    return std::nullopt;
+  state.stride = state.stride / extent * moved.to[*dim];
+  state.gathered.sizes.clear();
+  for (int64_t block : part->sizes)
+    state.gathered.sizes.push_back(block * inner);
+  return settled(state);
+}
+
+static std::optional<State> moveGathered(const Moved &moved, const State &state,
+                                         int64_t ranks) {
+  if (moved.isReshape())
+    return state;
+  return moved.isWhole() ? moveRanks(moved, state, ranks)
+                         : takePieces(moved, state);
+}
+
+//===----------------------------------------------------------------------===//
+// From the whole to one's own
+//===----------------------------------------------------------------------===//
+
+/// A dimension of as many indices as there are ranks comes to the front, where
+/// each rank can take its own: `stride` remembers from where.
+static std::optional<State> bringToFront(const Moved &moved, State state,
+                                         int64_t ranks) {
+  if (state.uniform || moved.isReshape() || moved.to.front() != ranks ||
+      !moved.movesOnly(0))
+    return std::nullopt;
+  state.stride = moved.layout.strides.front();
+  return state;
+}
+
+/// The dimensions that are cut where what is around is.
+static std::optional<State> reshapeOwn(ArrayRef<int64_t> shape,
+                                       const State &operand) {
+  if (!operand.numbers.empty() && shape.empty())
+    return operand;
+  State result;
+  result.kind = State::Cut;
+  int64_t block = operand.gathered.sizes.front();
+  for (auto [dim, extent] : llvm::enumerate(shape)) {
+    int64_t inner = strideOf(shape, static_cast<int64_t>(dim));
+    if (block % inner != 0 || (inner * extent) % block != 0 ||
+        (block == inner && extent != 1))
+      continue;
+    Layout &layout = result.layouts.emplace_back();
+    layout.dim = dim;
+    layout.blocks.sizes.push_back(block / inner);
+  }
+  if (result.layouts.empty())
+    return std::nullopt;
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Any of them
+//===----------------------------------------------------------------------===//
+
+static std::optional<State> move(const Moved &moved, const State &state,
+                                 int64_t ranks) {
+  switch (state.kind) {
+  case State::Gathered:
+    return moveGathered(moved, state, ranks);
+  case State::Same:
+    return bringToFront(moved, state, ranks);
+  case State::Cut:
+    if (state.isOwn && !state.gathered.sizes.empty() && moved.isReshape())
+      return reshapeOwn(moved.to, state);
+    return std::nullopt;
+  case State::None:
+  case State::Term:
+    return std::nullopt;
+  }
+  llvm_unreachable("all kinds are covered");
+}
+
+std::optional<States> verify::applyMove(Operation *op, const State &operand,
+                                        int64_t ranks) {
+  States results;
+  for (unsigned result = 0; result < op->getNumResults(); ++result) {
+    std::optional<Moved> moved = findMoved(op, result);
+    std::optional<State> state =
+        moved ? move(*moved, operand, ranks) : std::nullopt;
+    if (!state)
+      return std::nullopt;
+    results.push_back(*state);
+  }
+  return results;
+}

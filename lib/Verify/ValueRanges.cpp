@@ -1,0 +1,91 @@
+//===- ValueRanges.cpp - ranges of a combined factor ----------------------===//
+
+#include "ValueRule.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+using namespace mlir::zero::verify;
+using zrt::FactorKind;
+
+/// The first index of each rank's range.
+static const State *findFirsts(ArrayRef<State> operands) {
+  const State *found = llvm::find_if(
+      operands, [](const State &state) { return !state.numbers.empty(); });
+  return found == operands.end() ? nullptr : found;
+}
+
+/// The factor of which `op` takes a range that is each rank's own.
+std::optional<size_t> Rule::findRanged() const {
+  if (!findFirsts(operands))
+    return std::nullopt;
+  for (auto [index, factor] : llvm::enumerate(factors.factors))
+    if (factor.kind == FactorKind::Combined ||
+        (!factor.range.empty() && op->hasAttr(factor.range)))
+      return index;
+  return std::nullopt;
+}
+
+/// What has the factor has its range, and all else is whole, or a number of
+/// each range.
+bool Rule::fitsRanged(size_t ranged, const Blocks &blocks) {
+  for (unsigned index = 0; index < operands.size(); ++index) {
+    const State &state = operands[index];
+    const zrt::FactoredTensor &tensor = factors.operands[index];
+    bool isRead = hasFactorOf(tensor, ranged);
+    bool fits = state.kind == State::Same || state.isOwn;
+    if (isRead)
+      fits = state.isZero ||
+             llvm::any_of(state.layouts, [&](const Layout &layout) {
+               auto ways = findCutFactors(
+                   factors, tensor.dimensions[layout.dim], layout.blocks);
+               return ways.size() == 1 && ways[0].size() == 1 &&
+                      ways[0].begin()->first == ranged &&
+                      ways[0].begin()->second == blocks;
+             });
+    if (fits)
+      continue;
+    fail("reads " + nameOf(index) + ", which is " + describe(state) +
+         ", with ranges of " + Twine(blocks.sizes.front()) +
+         " indices; wanted " + (isRead ? "those" : "the whole"));
+    return false;
+  }
+  return true;
+}
+
+std::optional<States> Rule::rangeResults(size_t ranged) {
+  const auto &firsts = findFirsts(operands)->numbers;
+  int64_t size = firsts.size() > 1 ? firsts[1] : 0;
+  for (auto [rank, first] : llvm::enumerate(firsts))
+    if (size <= 0 || first != static_cast<int64_t>(rank) * size)
+      return fail("has ranges that begin at " + Twine(first) + " on rank " +
+                  Twine(rank) +
+                  " of the axis; wanted equal ranges, one behind "
+                  "the other");
+  Blocks blocks;
+  blocks.sizes.push_back(size);
+  const zrt::Factor &factor = factors.factors[ranged];
+  if (auto rows = op->getAttrOfType<DenseI64ArrayAttr>(factor.range);
+      !factor.range.empty() && rows)
+    blocks.begin = rows[0];
+  std::optional<Blocks> read = blocks.normalized(factor.size);
+  if (!read || !fitsRanged(ranged, *read))
+    return std::nullopt;
+  bool isLinear = llvm::any_of(factors.operands, [&](const auto &tensor) {
+    return tensor.isLinear && hasFactorOf(tensor, ranged);
+  });
+  CutFactors cut;
+  cut.insert({ranged, *read});
+  States results;
+  for (const zrt::FactoredTensor &tensor : factors.results) {
+    State &state = results.emplace_back();
+    for (auto [dim, factored] : llvm::enumerate(tensor.dimensions))
+      if (auto [composed, part] = composeBlocks(factors, factored, cut);
+          composed == Composed::Cut)
+        state = State::cut({static_cast<unsigned>(dim), part});
+    if (state.kind == State::Cut)
+      continue;
+    state.kind = isLinear ? State::Term : State::Cut;
+    state.isOwn = state.isOfRange = !isLinear;
+  }
+  return results;
+}

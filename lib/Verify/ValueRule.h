@@ -1,0 +1,75 @@
+//===- ValueRule.h - one operation's operands and results -------*- C++ -*-===//
+#ifndef ZERO_VERIFY_VALUERULE_H
+#define ZERO_VERIFY_VALUERULE_H
+
+#include "ValueRules.h"
+
+namespace mlir::zero::verify {
+
+/// Whether a dimension of `tensor` has any of the factor.
+bool hasFactorOf(const zrt::FactoredTensor &tensor, size_t factor);
+
+/// One way to read the operands that are cut: of each the dimension, and the
+/// factors of all.
+struct Way {
+  SmallVector<std::optional<unsigned>> dims;
+  CutFactors cut;
+};
+
+/// What ranks compute, of what they have of the operands and of the factors.
+class Rule {
+public:
+  Rule(Operation *op, const zrt::Factors &factors, ArrayRef<State> operands,
+       AxesAttr over)
+      : op(op), factors(factors), operands(operands), over(over) {}
+
+  /// Nothing where there is a `problem`.
+  std::optional<States> run();
+  std::string problem;
+  /// Whether a factor may be cut that way, where its kind allows it.
+  std::function<bool(size_t factor, const Blocks &)> mayCut;
+
+private:
+  bool has(State::Kind kind) const {
+    return llvm::any_of(operands,
+                        [&](const State &state) { return state.kind == kind; });
+  }
+  bool isOwn() const {
+    return llvm::all_of(operands, [](const State &state) {
+      return state.kind != State::Cut || state.isOwn;
+    });
+  }
+  std::nullopt_t fail(const Twine &text) {
+    if (problem.empty())
+      problem = text.str();
+    return std::nullopt;
+  }
+  static std::string nameOf(unsigned operand) {
+    return "operand " + std::to_string(operand);
+  }
+
+  States sameResults() const;
+  bool isUniform(size_t factor) const;
+  std::optional<States> cutResults();
+  void addWays(unsigned operand, Way way);
+  void finish(const Way &way);
+  bool fitsOperands(const Way &way);
+  bool fitsOperand(const Way &way, unsigned operand, unsigned dim);
+  bool fitsKinds(const Way &way);
+  std::optional<State> cutResult(const Way &way, unsigned result);
+  bool countsAddendsOnce();
+  std::optional<size_t> findRanged() const;
+  bool fitsRanged(size_t ranged, const Blocks &blocks);
+  std::optional<States> rangeResults(size_t ranged);
+  std::optional<States> termResults();
+
+  Operation *op;
+  const zrt::Factors &factors;
+  ArrayRef<State> operands;
+  AxesAttr over;
+  std::optional<States> found;
+};
+
+} // namespace mlir::zero::verify
+
+#endif // ZERO_VERIFY_VALUERULE_H

@@ -1,0 +1,225 @@
+//===- ValueRules.cpp - from operands to results --------------------------===//
+//
+// What an operation says of its dimensions decides what ranks compute that have
+// parts of its operands. What it does not say is an error.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ValueRule.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+using namespace mlir::zero::verify;
+using zrt::FactorKind;
+
+bool verify::hasFactorOf(const zrt::FactoredTensor &tensor, size_t factor) {
+  return llvm::any_of(tensor.dimensions, [&](const zrt::FactoredDim &dim) {
+    return hasFactor(dim, [&](size_t other) { return other == factor; });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Operands that are the same
+//===----------------------------------------------------------------------===//
+
+/// Whether results are the same along `factor`, since operands are, or have
+/// none of it.
+bool Rule::isUniform(size_t factor) const {
+  if (factors.factors[factor].kind != FactorKind::Parallel)
+    return false;
+  for (auto [state, tensor] : llvm::zip_equal(operands, factors.operands))
+    for (auto [dim, factored] : llvm::enumerate(tensor.dimensions))
+      if (!state.isUniform(dim) &&
+          hasFactor(factored, [&](size_t other) { return other == factor; }))
+        return false;
+  return true;
+}
+
+States Rule::sameResults() const {
+  States results(op->getNumResults());
+  for (auto [state, tensor] : llvm::zip_equal(results, factors.results)) {
+    for (auto [dim, factored] : llvm::enumerate(tensor.dimensions))
+      if (dim < 64 &&
+          !hasFactor(
+              factored, [&](size_t factor) { return !isUniform(factor); }))
+        state.uniform |= uint64_t(1) << dim;
+    state.isZero = operands.size() == 1 && operands[0].isZero &&
+                   factors.operands[0].isLinear;
+  }
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// Operands that are cut
+//===----------------------------------------------------------------------===//
+
+/// Whether a dimension of an operand that has a cut factor is cut there.
+bool Rule::fitsOperand(const Way &way, unsigned operand, unsigned dim) {
+  const State &state = operands[operand];
+  if (state.kind == State::Cut) {
+    if (!way.dims[operand] ? state.isOwn : *way.dims[operand] == dim)
+      return true;
+    fail("reads " + nameOf(operand) + ", which is " + describe(state) +
+         ", beside what is cut along its dimension " + Twine(dim) +
+         "; wanted one cut for both");
+    return false;
+  }
+  if (state.kind == State::Term || state.isUniform(dim))
+    return true;
+  fail("reads parts beside all of dimension " + Twine(dim) + " of " +
+       nameOf(operand) +
+       ", which is the same on all ranks; wanted its part, which "
+       "'zero.slice_value' takes");
+  return false;
+}
+
+bool Rule::fitsOperands(const Way &way) {
+  auto isCut = [&](size_t factor) { return way.cut.contains(factor); };
+  for (auto [index, tensor] : llvm::enumerate(factors.operands))
+    for (auto [dim, factored] : llvm::enumerate(tensor.dimensions))
+      if (hasFactor(factored, isCut) && !fitsOperand(way, index, dim))
+        return false;
+  return true;
+}
+
+bool Rule::fitsKinds(const Way &way) {
+  for (const auto &[factor, blocks] : way.cut) {
+    FactorKind kind = factors.factors[factor].kind;
+    if ((kind == FactorKind::Parallel || kind == FactorKind::Sum) &&
+        (!mayCut || mayCut(factor, blocks)))
+      continue;
+    for (auto [index, dim] : llvm::enumerate(way.dims))
+      if (dim) {
+        fail("needs all of dimension " + Twine(*dim) + " of " + nameOf(index) +
+             ", and each rank has a part; wanted the whole, which "
+             "'zero.gather_value' brings together");
+        return false;
+      }
+  }
+  return true;
+}
+
+std::optional<State> Rule::cutResult(const Way &way, unsigned result) {
+  State state;
+  bool isCut = false, isTerm = false;
+  const zrt::FactoredTensor &tensor = factors.results[result];
+  for (auto [dim, factored] : llvm::enumerate(tensor.dimensions)) {
+    auto [composed, blocks] = composeBlocks(factors, factored, way.cut);
+    if (composed == Composed::Whole)
+      continue;
+    if (composed == Composed::Error || isCut)
+      return fail("is cut in such a way that result " + Twine(result) +
+                  " would have parts of more than one dimension, or of some "
+                  "segments only; wanted one cut of all operands");
+    isCut = true;
+    state = State::cut({static_cast<unsigned>(dim), blocks});
+  }
+  for (const auto &entry : way.cut)
+    isTerm |= factors.factors[entry.first].kind == FactorKind::Sum &&
+              !hasFactorOf(tensor, entry.first);
+  if (!isTerm)
+    return state;
+  if (isCut)
+    return fail("gives parts of sums of parts; wanted one cut of all operands");
+  return countsAddendsOnce() ? std::optional(State::term()) : std::nullopt;
+}
+
+/// The results of one way to read all operands.
+void Rule::finish(const Way &way) {
+  if (!fitsKinds(way) || !fitsOperands(way))
+    return;
+  States results;
+  for (unsigned index = 0; index < op->getNumResults(); ++index) {
+    std::optional<State> state = cutResult(way, index);
+    if (!state)
+      return;
+    results.push_back(*state);
+  }
+  bool hasTerms = llvm::any_of(
+      results, [](const State &state) { return state.kind == State::Term; });
+  for (auto [index, state] : llvm::enumerate(operands))
+    if (state.kind == State::Term &&
+        (!hasTerms || !factors.operands[index].isAddend)) {
+      fail("reads " + nameOf(index) +
+           ", the term of a sum, beside parts; wanted the sum, which "
+           "'zero.all_reduce_value' makes");
+      return;
+    }
+  if (!found) {
+    found = results;
+    return;
+  }
+  for (auto [state, other] : llvm::zip_equal(*found, results))
+    for (const Layout &layout : other.layouts)
+      if (!llvm::is_contained(state.layouts, layout))
+        state.layouts.push_back(layout);
+}
+
+/// Reads operands from `operand` on in every way.
+void Rule::addWays(unsigned operand, Way way) {
+  if (operand == operands.size())
+    return finish(way);
+  const State &state = operands[operand];
+  if (state.kind != State::Cut)
+    return addWays(operand + 1, way);
+  const auto &dims = factors.operands[operand].dimensions;
+  bool isRead = false;
+  for (const Layout &layout : state.layouts)
+    for (const CutFactors &cut :
+         findCutFactors(factors, dims[layout.dim], layout.blocks)) {
+      isRead = true;
+      Way longer = way;
+      longer.dims[operand] = layout.dim;
+      bool agrees = true;
+      for (const auto &[factor, blocks] : cut) {
+        auto [known, isNew] = longer.cut.insert({factor, blocks});
+        agrees &= isNew || known->second == blocks;
+      }
+      if (agrees)
+        addWays(operand + 1, longer);
+      else
+        fail("reads " + nameOf(operand) + ", which is " + describe(layout) +
+             ", beside what is cut otherwise; wanted one cut for both");
+    }
+  if (state.isOwn && !found)
+    return addWays(operand + 1, way);
+  if (!isRead)
+    fail("cannot take " + nameOf(operand) + ", which is " + describe(state) +
+         ", apart as it is cut; wanted the whole, which 'zero.gather_value' "
+         "brings together");
+}
+
+std::optional<States> Rule::cutResults() {
+  Way way;
+  way.dims.resize(operands.size());
+  addWays(0, way);
+  if (!isOwn())
+    return found;
+  // Each rank computes with its own value.
+  bool isPart = found && llvm::all_of(*found, [](const State &state) {
+                  return state.kind == State::Cut;
+                });
+  if (!isPart) {
+    found = States(op->getNumResults());
+    for (State &state : *found)
+      state.kind = State::Cut;
+  }
+  for (State &state : *found)
+    state.isOwn = true;
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Any operands
+//===----------------------------------------------------------------------===//
+
+std::optional<States> Rule::run() {
+  for (auto [index, state] : llvm::enumerate(operands))
+    if (state.kind == State::None || state.kind == State::Gathered)
+      return fail("reads " + nameOf(index) + ", which is " + describe(state));
+  if (std::optional<size_t> ranged = findRanged())
+    return rangeResults(*ranged);
+  if (has(State::Cut))
+    return cutResults();
+  return has(State::Term) ? termResults() : sameResults();
+}

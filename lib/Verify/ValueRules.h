@@ -1,0 +1,36 @@
+//===- ValueRules.h - from operands to results ------------------*- C++ -*-===//
+#ifndef ZERO_VERIFY_VALUERULES_H
+#define ZERO_VERIFY_VALUERULES_H
+
+#include "ValueStates.h"
+
+namespace mlir::zero::verify {
+
+using States = SmallVector<State, 2>;
+
+/// What the ranks of `over` have of the results of `op`, which has `factors`;
+/// an error at `at` where they would be no parts of one computation.
+FailureOr<States> applyFactors(Operation *op, const zrt::Factors &factors,
+                               ArrayRef<State> operands, AxesAttr over,
+                               Operation *at);
+
+/// The same with the factors that `op` has.
+FailureOr<States> applyOperation(Operation *op, ArrayRef<State> operands,
+                                 AxesAttr over, Operation *at);
+
+/// The same of the function that a launch runs.
+FailureOr<States> applyKernel(FunctionOpInterface kernel,
+                              ArrayRef<State> operands, AxesAttr over,
+                              Operation *at);
+
+/// What a move makes of a value on its way between the whole and the parts of
+/// `ranks` ranks; nothing where `op` is no such move.
+std::optional<States> applyMove(Operation *op, const State &operand,
+                                int64_t ranks);
+/// `state`, or, where the parts of all ranks are in the order of the whole,
+/// `Same`.
+State settled(State state);
+
+} // namespace mlir::zero::verify
+
+#endif // ZERO_VERIFY_VALUERULES_H

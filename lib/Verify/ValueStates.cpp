@@ -1,0 +1,38 @@
+//===- ValueStates.cpp - what the ranks of an axis have of a value --------===//
+
+#include "ValueStates.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+using namespace mlir::zero::verify;
+
+std::string verify::describe(const Layout &layout) {
+  std::string text =
+      "cut in dimension " + std::to_string(layout.dim) + " into parts of [";
+  llvm::raw_string_ostream stream(text);
+  llvm::interleaveComma(layout.blocks.sizes, stream);
+  stream << ']';
+  if (layout.blocks.begin)
+    stream << " from " << layout.blocks.begin;
+  return text;
+}
+
+std::string verify::describe(const State &state) {
+  switch (state.kind) {
+  case State::None:
+    return "no value of the model";
+  case State::Same:
+    return "the same on all ranks";
+  case State::Cut:
+    return state.layouts.empty() ? "another on each rank"
+                                 : describe(state.layouts.front());
+  case State::Term:
+    return "the term of a sum on each rank";
+  case State::Gathered:
+    return "the parts of all ranks in their order";
+  }
+  llvm_unreachable("all kinds are covered");
+}

@@ -1,0 +1,85 @@
+//===- ValueStates.h - what the ranks of an axis have of a value -*- C++
+//-*-===//
+#ifndef ZERO_VERIFY_VALUESTATES_H
+#define ZERO_VERIFY_VALUESTATES_H
+
+#include "ValueLayouts.h"
+
+namespace mlir::zero::verify {
+
+/// A dimension that is cut.
+struct Layout {
+  unsigned dim = 0;
+  Blocks blocks;
+
+  bool operator==(const Layout &other) const {
+    return dim == other.dim && blocks == other.blocks;
+  }
+};
+
+/// What the ranks of an axis have of one value.
+struct State {
+  enum Kind {
+    None,     ///< nothing that an operation of the model may read
+    Same,     ///< all have the same
+    Cut,      ///< each has a part
+    Term,     ///< each has a term of a sum
+    Gathered, ///< all have the parts of all of them, in the order of ranks
+  };
+  Kind kind = Same;
+
+  /// Same: bit d says that all indices of dimension d have one value, so that
+  /// every part of it is the same as well.
+  uint64_t uniform = 0;
+  /// Same: every element is 0.
+  bool isZero = false;
+
+  /// Cut: how. Several where that is not known, because a rank has one index
+  /// of a dimension: what reads the value says which.
+  SmallVector<Layout, 1> layouts;
+  /// Cut: each rank has one of as many values as there are ranks, which
+  /// operations take as the part of any dimension.
+  bool isOwn = false;
+  /// Own: an integer of each rank, in their order.
+  SmallVector<int64_t, 0> numbers;
+  /// Own: what ranges give that is combined, perhaps by a sum.
+  bool isOfRange = false;
+
+  /// Gathered: how far it is from the element of one rank to that of the next,
+  /// and the blocks, in elements, that are in order. What is sliced next has
+  /// the `stride` as well, where ranks were brought to the front, and what is
+  /// its own the blocks.
+  int64_t stride = 0;
+  Blocks gathered;
+
+  /// Of a model, where gradients are still to be made: whether the value
+  /// depends on what is trained, and whether its gradient is a term on each
+  /// rank, which a `zero.replicate` adds up.
+  bool isTrained = false, isReplicated = false;
+
+  bool isUniform(unsigned dim) const { return uniform >> dim & 1; }
+  static State none() {
+    State state;
+    state.kind = None;
+    return state;
+  }
+  static State term() {
+    State state;
+    state.kind = Term;
+    return state;
+  }
+  static State cut(Layout layout) {
+    State state;
+    state.kind = Cut;
+    state.layouts.push_back(std::move(layout));
+    return state;
+  }
+};
+
+/// For messages: "cut in dimension 1, 16 then 8 indices of each piece a rank".
+std::string describe(const State &state);
+std::string describe(const Layout &layout);
+
+} // namespace mlir::zero::verify
+
+#endif // ZERO_VERIFY_VALUESTATES_H

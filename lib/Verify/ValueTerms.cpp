@@ -1,0 +1,53 @@
+//===- ValueTerms.cpp - operands that are terms of sums -------------------===//
+
+#include "ValueRule.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+using namespace mlir::zero::verify;
+
+static bool isFloat(Value value) {
+  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+}
+
+/// Addends are terms as well, or nothing.
+bool Rule::countsAddendsOnce() {
+  for (auto [index, tensor] : llvm::enumerate(factors.operands)) {
+    const State &state = operands[index];
+    if (!tensor.isAddend || state.kind == State::Term || state.isZero)
+      continue;
+    fail("adds " + nameOf(index) + ", which is " + describe(state) +
+         ", to the terms of a sum: it would count " + Twine(over.getSize()) +
+         " times; wanted it behind the sum");
+    return false;
+  }
+  return true;
+}
+
+/// A term goes into what is linear in it, and is added to terms.
+std::optional<States> Rule::termResults() {
+  std::optional<unsigned> linear;
+  for (auto [index, state] : llvm::enumerate(operands)) {
+    const zrt::FactoredTensor &tensor = factors.operands[index];
+    if (state.kind != State::Term || tensor.isAddend)
+      continue;
+    if (!tensor.isLinear || linear)
+      return fail("reads " + nameOf(index) +
+                  ", the term of a sum, and is not linear in it; wanted the "
+                  "sum, which 'zero.all_reduce_value' makes");
+    linear = index;
+  }
+  if (!countsAddendsOnce())
+    return std::nullopt;
+  for (auto [index, operand] : llvm::enumerate(op->getOperands()))
+    if (!linear && !factors.operands[index].isAddend && isFloat(operand))
+      return fail("adds the terms of a sum to what it computes of " +
+                  nameOf(index) + ", which would count " +
+                  Twine(over.getSize()) +
+                  " times; wanted the sum, which "
+                  "'zero.all_reduce_value' makes");
+  States results(op->getNumResults(), State::term());
+  return results;
+}

@@ -1,0 +1,180 @@
+//===- CutMutants.cpp - models that are cut wrongly -----------------------===//
+
+#include "CutMutants.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+
+using Change = std::function<void(Operation *)>;
+
+class Lister {
+public:
+  Lister(ModuleOp module, AxesAttr other) : module(module), other(other) {}
+  std::vector<CutMutant> run();
+
+private:
+  void add(const Twine &name, Change change);
+  void addSum(AllReduceValueOp op);
+  void addReplicate(ReplicateOp op);
+  template <typename OpT> void addCut(OpT op);
+  void addParameter(ParameterOp op);
+  void addGradient(GradientOp op);
+
+  ModuleOp module;
+  AxesAttr other;
+  /// Of the operation that is being changed, in the order of a walk.
+  size_t index = 0;
+  Operation *place = nullptr;
+  std::vector<CutMutant> mutants;
+};
+
+} // namespace
+
+static Operation *findOperation(ModuleOp module, size_t wanted) {
+  size_t index = 0;
+  Operation *found = nullptr;
+  module->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (index++ == wanted)
+      found = op;
+  });
+  return found;
+}
+
+void Lister::add(const Twine &name, Change change) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << name << " of " << place->getName();
+  if (auto parameter = dyn_cast<ParameterOp>(place))
+    os << " @" << parameter.getSymName();
+  else if (auto gradient = dyn_cast<GradientOp>(place))
+    os << ' ' << gradient.getParameterAttr();
+  else
+    os << " at " << place->getLoc();
+  mutants.push_back({text, [change, at = index](ModuleOp copy) {
+                       change(findOperation(copy, at));
+                     }});
+}
+
+static void drop(Operation *op) {
+  op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+  op->erase();
+}
+
+/// The operation on its result as well.
+static void doubleIt(Operation *op) {
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  Operation *second = builder.clone(*op);
+  op->getResult(0).replaceAllUsesExcept(second->getResult(0), second);
+  second->setOperand(0, op->getResult(0));
+}
+
+/// The one reader of `op`, where it gives a value of the same type.
+static Operation *findReader(Operation *op) {
+  Value value = op->getResult(0);
+  if (!value.hasOneUse())
+    return nullptr;
+  Operation *reader = *value.getUsers().begin();
+  bool fits = reader->getNumResults() > 0 &&
+              reader->getResult(0).getType() == value.getType() &&
+              !isa<GradientOp>(reader);
+  return fits ? reader : nullptr;
+}
+
+/// First what reads the result, then the operation.
+static void moveBehind(Operation *op) {
+  Operation *reader = findReader(op);
+  op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+  op->moveAfter(reader);
+  reader->getResult(0).replaceAllUsesExcept(op->getResult(0), op);
+  op->setOperand(0, reader->getResult(0));
+}
+
+void Lister::addSum(AllReduceValueOp op) {
+  add("dropped", drop);
+  add("doubled", doubleIt);
+  add("over another axis", [axes = other](Operation *sum) {
+    cast<AllReduceValueOp>(sum).setOverAttr(axes);
+  });
+  if (findReader(op))
+    add("behind its reader", moveBehind);
+}
+
+void Lister::addReplicate(ReplicateOp) {
+  add("dropped", drop);
+  add("doubled", doubleIt);
+  add("over another axis", [axes = other](Operation *replicate) {
+    cast<ReplicateOp>(replicate).setOverAttr(axes);
+  });
+}
+
+/// Half of each piece, twice as often; nothing where ranks have no two indices.
+static CutAttr halve(CutAttr cut) {
+  SmallVector<int64_t> pieces;
+  for (int64_t piece : cut.getPieces()) {
+    if (piece % (2 * cut.getOver().getSize()) != 0)
+      return {};
+    pieces.push_back(piece / 2);
+  }
+  return CutAttr::get(cut.getContext(), cut.getDim(), cut.getRepeats() * 2,
+                      pieces, cut.getOver());
+}
+
+template <typename OpT> void Lister::addCut(OpT op) {
+  if (CutAttr halves = halve(op.getCut()))
+    add("of other pieces",
+        [=](Operation *changed) { cast<OpT>(changed).setCutAttr(halves); });
+  if (other.getSize() != op.getCut().getOver().getSize())
+    return;
+  auto elsewhere =
+      CutAttr::get(op.getContext(), op.getCut().getDim(),
+                   op.getCut().getRepeats(), op.getCut().getPieces(), other);
+  add("over another axis",
+      [=](Operation *changed) { cast<OpT>(changed).setCutAttr(elsewhere); });
+}
+
+void Lister::addParameter(ParameterOp op) {
+  if (CutAttr halves = op.getCut() ? halve(op.getCutAttr()) : CutAttr())
+    add("of other pieces", [=](Operation *changed) {
+      cast<ParameterOp>(changed).setCutAttr(halves);
+    });
+}
+
+void Lister::addGradient(GradientOp op) {
+  AxesAttr axes;
+  module->walk([&](ReplicateOp replicate) { axes = replicate.getOver(); });
+  add("summed again", [=](Operation *gradient) {
+    OpBuilder builder(gradient);
+    Value value = gradient->getOperand(0);
+    gradient->setOperand(
+        0, AllReduceValueOp::create(builder, gradient->getLoc(),
+                                    value.getType(), value, axes));
+  });
+}
+
+std::vector<CutMutant> Lister::run() {
+  module->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    place = op;
+    if (auto sum = dyn_cast<AllReduceValueOp>(op))
+      addSum(sum);
+    if (auto replicate = dyn_cast<ReplicateOp>(op))
+      addReplicate(replicate);
+    if (auto slice = dyn_cast<SliceValueOp>(op))
+      addCut(slice);
+    if (auto gather = dyn_cast<GatherValueOp>(op))
+      addCut(gather);
+    if (auto parameter = dyn_cast<ParameterOp>(op))
+      addParameter(parameter);
+    if (auto gradient = dyn_cast<GradientOp>(op))
+      addGradient(gradient);
+    ++index;
+  });
+  return std::move(mutants);
+}
+
+std::vector<CutMutant> mlir::zero::listCutMutants(ModuleOp module,
+                                                  AxesAttr other) {
+  return Lister(module, other).run();
+}

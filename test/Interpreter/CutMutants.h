@@ -1,0 +1,31 @@
+//===- CutMutants.h - models that are cut wrongly ---------------*- C++ -*-===//
+//
+// Changes of what one rank computes, each in one place: exchanges that are
+// missing, doubled, of other groups, dimensions or pieces, or behind what reads
+// them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_TEST_INTERPRETER_CUTMUTANTS_H
+#define ZERO_TEST_INTERPRETER_CUTMUTANTS_H
+
+#include "zero/Dialect/Zero/Zero.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace mlir::zero {
+
+struct CutMutant {
+  std::string name;
+  /// Changes a copy of the module that the mutant was made for.
+  std::function<void(ModuleOp)> change;
+};
+
+/// Mutants of a model that is cut, or of one that is differentiated as well.
+/// `other`: axes that the model is not cut over.
+std::vector<CutMutant> listCutMutants(ModuleOp module, AxesAttr other);
+
+} // namespace mlir::zero
+
+#endif // ZERO_TEST_INTERPRETER_CUTMUTANTS_H

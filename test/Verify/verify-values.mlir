@@ -1,0 +1,299 @@
+// Ranks compute parts of one model: each of these does not, in one place.
+
+// RUN: zero-opt %s --split-input-file --zero-verify-values --verify-diagnostics
+
+// What is right: a perceptron whose hidden width is cut, with a bias behind the sum.
+zero.mesh @mesh <data = 2, tensor = 2>
+zero.parameter @up : tensor<8x8xf32> = #zero.ones cut <dim 1 of [16] over <tensor = 2>>
+zero.parameter @down : tensor<8x8xf32> = #zero.ones cut <dim 0 of [16] over <tensor = 2>>
+zero.parameter @bias : tensor<8xf32> = #zero.ones
+zero.step @right(%x: tensor<4x8xf32> {zero.input = "x"}) {
+  %u = zero.load @up : tensor<8x8xf32>
+  %d = zero.load @down : tensor<8x8xf32>
+  %b = zero.load @bias : tensor<8xf32>
+  %n = nn.broadcast %b dims [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %y = arith.addf %x, %n : tensor<4x8xf32>
+  %r = zero.replicate %y over <tensor = 2> : tensor<4x8xf32>
+  %h = nn.linear %r, %u : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %g = nn.gelu tanh %h : tensor<4x8xf32>
+  %p = nn.linear %g, %d : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %s = zero.all_reduce_value %p over <tensor = 2> : tensor<4x8xf32>
+  %z = arith.addf %s, %n : tensor<4x8xf32>
+  %l = nn.reduce sum %z dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+zero.mesh @mesh <data = 2, tensor = 2>
+zero.parameter @down : tensor<8x8xf32> = #zero.ones cut <dim 0 of [16] over <tensor = 2>>
+zero.step @dropped(%x: tensor<4x16xf32> {zero.input = "x"}) {
+  %d = zero.load @down : tensor<8x8xf32>
+  %o = zero.slice_value %x cut <dim 1 of [16] over <tensor = 2>> : tensor<4x16xf32> -> tensor<4x8xf32>
+  %p = nn.linear %o, %d : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %l = nn.reduce sum %p dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  // expected-error @below {{over #zero.axes<tensor = 2> yields value 0, which is the term of a sum on each rank; wanted the same on all ranks}}
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+zero.mesh @mesh <data = 2, tensor = 2>
+zero.parameter @down : tensor<8x8xf32> = #zero.ones cut <dim 0 of [16] over <tensor = 2>>
+zero.step @doubled(%x: tensor<4x16xf32> {zero.input = "x"}) {
+  %d = zero.load @down : tensor<8x8xf32>
+  %o = zero.slice_value %x cut <dim 1 of [16] over <tensor = 2>> : tensor<4x16xf32> -> tensor<4x8xf32>
+  %p = nn.linear %o, %d : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %s = zero.all_reduce_value %p over <tensor = 2> : tensor<4x8xf32>
+  // expected-error @below {{over #zero.axes<tensor = 2> adds up what is the same on all ranks, 2 times; remove it}}
+  %t = zero.all_reduce_value %s over <tensor = 2> : tensor<4x8xf32>
+  %l = nn.reduce sum %t dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// Over the other axis the sum is one of different samples.
+zero.mesh @mesh <data = 2, tensor = 2>
+zero.parameter @down : tensor<8x8xf32> = #zero.ones cut <dim 0 of [16] over <tensor = 2>>
+zero.step @other_axis(%x: tensor<4x16xf32> {zero.input = "x"}) {
+  %d = zero.load @down : tensor<8x8xf32>
+  %o = zero.slice_value %x cut <dim 1 of [16] over <tensor = 2>> : tensor<4x16xf32> -> tensor<4x8xf32>
+  %p = nn.linear %o, %d : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %s = zero.all_reduce_value %p over <data = 2> : tensor<4x8xf32>
+  // expected-error @below {{over #zero.axes<tensor = 2> reads operand 0, the term of a sum, and is not linear in it; wanted the sum, which 'zero.all_reduce_value' makes}}
+  %g = nn.softmax %s : tensor<4x8xf32>
+  %l = nn.reduce sum %g dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+zero.mesh @mesh <data = 2, tensor = 2>
+zero.parameter @down : tensor<8x8xf32> = #zero.ones cut <dim 0 of [16] over <tensor = 2>>
+zero.parameter @bias : tensor<8xf32> = #zero.ones
+zero.step @addend(%x: tensor<4x16xf32> {zero.input = "x"}) {
+  %d = zero.load @down : tensor<8x8xf32>
+  %b = zero.load @bias : tensor<8xf32>
+  %o = zero.slice_value %x cut <dim 1 of [16] over <tensor = 2>> : tensor<4x16xf32> -> tensor<4x8xf32>
+  // expected-error @below {{over #zero.axes<tensor = 2> adds operand 2, which is the same on all ranks, to the terms of a sum: it would count 2 times; wanted it behind the sum}}
+  %p = nn.linear %o, %d bias %b : (tensor<4x8xf32>, tensor<8x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %s = zero.all_reduce_value %p over <tensor = 2> : tensor<4x8xf32>
+  %l = nn.reduce sum %s dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+zero.mesh @mesh <data = 2, tensor = 2>
+zero.parameter @up : tensor<8x8xf32> = #zero.ones cut <dim 1 of [16] over <tensor = 2>>
+zero.parameter @norm : tensor<8xf32> = #zero.ones
+zero.step @no_replicate(%x: tensor<4x8xf32> {zero.input = "x"}) {
+  %u = zero.load @up : tensor<8x8xf32>
+  %n = zero.load @norm : tensor<8xf32>
+  %y, %rstd = nn.rms_norm %x, %n eps 1.0e-6 : (tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
+  // expected-error @below {{over #zero.axes<tensor = 2> reads operand 0, of which each rank gives another gradient; wanted a 'zero.replicate' between, whose gradient is their sum}}
+  %h = nn.linear %y, %u : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %w = zero.gather_value %h cut <dim 1 of [16] over <tensor = 2>> : tensor<4x8xf32> -> tensor<4x16xf32>
+  %l = nn.reduce sum %w dims [0, 1] : (tensor<4x16xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+zero.mesh @mesh <data = 2, tensor = 2>
+zero.parameter @norm : tensor<8xf32> = #zero.ones
+zero.step @replicated_loss(%x: tensor<4x8xf32> {zero.input = "x"}) {
+  %n = zero.load @norm : tensor<8xf32>
+  %r = zero.replicate %n over <tensor = 2> : tensor<8xf32>
+  %y, %rstd = nn.rms_norm %x, %r eps 1.0e-6 : (tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
+  %l = nn.reduce sum %y dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  // expected-error @below {{over #zero.axes<tensor = 2> yields a loss that each rank would differentiate, 2 times too often; remove the 'zero.replicate' on its way}}
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+zero.mesh @mesh <data = 2, tensor = 2>
+zero.parameter @norm : tensor<8xf32> = #zero.ones
+zero.step @replicated_twice(%x: tensor<4x8xf32> {zero.input = "x"}) {
+  %n = zero.load @norm : tensor<8xf32>
+  %r = zero.replicate %n over <tensor = 2> : tensor<8xf32>
+  // expected-error @below {{over #zero.axes<tensor = 2> is behind another one, so that gradients would be added up twice; remove one of them}}
+  %s = zero.replicate %r over <tensor = 2> : tensor<8xf32>
+  %l = nn.reduce sum %s dims [0] : (tensor<8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// A bias of all columns beside a part of them.
+zero.mesh @mesh <data = 2, tensor = 2>
+zero.step @whole_beside_part(%x: tensor<4x16xf32> {zero.input = "x"}, %b: tensor<4x8xf32> {zero.input = "b"}) {
+  %o = zero.slice_value %x cut <dim 1 of [16] over <tensor = 2>> : tensor<4x16xf32> -> tensor<4x8xf32>
+  // expected-error @below {{over #zero.axes<tensor = 2> reads parts beside all of dimension 1 of operand 1, which is the same on all ranks; wanted its part, which 'zero.slice_value' takes}}
+  %y = arith.mulf %o, %b : tensor<4x8xf32>
+  %w = zero.gather_value %y cut <dim 1 of [16] over <tensor = 2>> : tensor<4x8xf32> -> tensor<4x16xf32>
+  %l = nn.reduce sum %w dims [0, 1] : (tensor<4x16xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// Slices of other pieces, and of another dimension.
+zero.mesh @mesh <data = 2, tensor = 2>
+zero.step @other_pieces(%x: tensor<4x16xf32> {zero.input = "x"}) {
+  %o = zero.slice_value %x cut <dim 1 of [16] over <tensor = 2>> : tensor<4x16xf32> -> tensor<4x8xf32>
+  %p = zero.slice_value %x cut <dim 1 of repeated 2 [8] over <tensor = 2>> : tensor<4x16xf32> -> tensor<4x8xf32>
+  // expected-error @below {{over #zero.axes<tensor = 2> reads operand 1, which is cut in dimension 1 into parts of [4], beside what is cut otherwise; wanted one cut for both}}
+  %y = arith.mulf %o, %p : tensor<4x8xf32>
+  %l = nn.reduce sum %y dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+zero.mesh @mesh <data = 2, tensor = 2>
+zero.step @other_dimension(%x: tensor<16x8xf32> {zero.input = "x"}, %z: tensor<8x16xf32> {zero.input = "z"}) {
+  %o = zero.slice_value %x cut <dim 0 of [16] over <tensor = 2>> : tensor<16x8xf32> -> tensor<8x8xf32>
+  %p = zero.slice_value %z cut <dim 1 of [16] over <tensor = 2>> : tensor<8x16xf32> -> tensor<8x8xf32>
+  // expected-error @below {{over #zero.axes<tensor = 2> reads operand 0, which is cut in dimension 0 into parts of [8], beside what is cut along its dimension 1; wanted one cut for both}}
+  %y = arith.mulf %o, %p : tensor<8x8xf32>
+  %l = nn.reduce sum %y dims [0, 1] : (tensor<8x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+zero.mesh @mesh <data = 2, tensor = 2>
+zero.step @gathered_otherwise(%x: tensor<4x16xf32> {zero.input = "x"}) {
+  %o = zero.slice_value %x cut <dim 1 of [16] over <tensor = 2>> : tensor<4x16xf32> -> tensor<4x8xf32>
+  // expected-error @below {{over #zero.axes<tensor = 2> brings together what is cut in dimension 1 into parts of [8], wanted cut in dimension 1 into parts of [4]}}
+  %w = zero.gather_value %o cut <dim 1 of repeated 2 [8] over <tensor = 2>> : tensor<4x8xf32> -> tensor<4x16xf32>
+  %l = nn.reduce sum %w dims [0, 1] : (tensor<4x16xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+zero.mesh @mesh <data = 2, tensor = 2>
+zero.step @needs_all(%x: tensor<4x16xf32> {zero.input = "x"}) {
+  %o = zero.slice_value %x cut <dim 1 of [16] over <tensor = 2>> : tensor<4x16xf32> -> tensor<4x8xf32>
+  // expected-error @below {{over #zero.axes<tensor = 2> needs all of dimension 1 of operand 0, and each rank has a part; wanted the whole, which 'zero.gather_value' brings together}}
+  %y = nn.softmax %o : tensor<4x8xf32>
+  %l = nn.reduce sum %y dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// Heads may be of one rank; half of each head may not.
+zero.mesh @mesh <data = 1, tensor = 2>
+zero.step @half_heads(%x: tensor<2x4x16xf32> {zero.input = "x"}) {
+  %o = zero.slice_value %x cut <dim 2 of repeated 2 [8] over <tensor = 2>> : tensor<2x4x16xf32> -> tensor<2x4x8xf32>
+  %h = tensor.expand_shape %o [[0], [1], [2, 3]] output_shape [2, 4, 2, 4] : tensor<2x4x8xf32> into tensor<2x4x2x4xf32>
+  // expected-error @below {{over #zero.axes<tensor = 2> needs all of dimension 3 of operand 0, and each rank has a part}}
+  %r = nn.rotary %h theta 1.0e4 : tensor<2x4x2x4xf32>
+  %l = nn.reduce sum %r dims [0, 1, 2, 3] : (tensor<2x4x2x4xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// Parts of a part.
+zero.mesh @mesh <data = 1, tensor = 2>
+zero.step @sliced_twice(%x: tensor<4x16xf32> {zero.input = "x"}) {
+  %o = zero.slice_value %x cut <dim 1 of [16] over <tensor = 2>> : tensor<4x16xf32> -> tensor<4x8xf32>
+  // expected-error @below {{over #zero.axes<tensor = 2> takes a part of what is cut in dimension 1 into parts of [8]; wanted the same on all ranks}}
+  %p = zero.slice_value %o cut <dim 1 of [8] over <tensor = 2>> : tensor<4x8xf32> -> tensor<4x4xf32>
+  %l = nn.reduce sum %p dims [0, 1] : (tensor<4x4xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// A gradient is a term where nothing adds it up, and one of other pieces.
+zero.mesh @mesh <data = 2, tensor = 2>
+// expected-note @below {{its parameter}}
+zero.parameter @norm : tensor<8xf32> = #zero.ones
+zero.parameter @up : tensor<8x8xf32> = #zero.ones cut <dim 1 of [16] over <tensor = 2>>
+zero.step @gradient(%x: tensor<4x8xf32> {zero.input = "x"}) {
+  zero.micro {
+    %u = zero.load @up : tensor<8x8xf32>
+    %h = nn.linear %x, %u : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    %d = nn.linear %h, %u transposed : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    %b = nn.reduce sum %d dims [0] : (tensor<4x8xf32>) -> tensor<8xf32>
+    // expected-error @below {{of @norm is over #zero.axes<tensor = 2> the term of a sum on each rank, wanted the same on all ranks, as the parameter is; add it up once, with 'zero.all_reduce_value'}}
+    %g = zero.gradient @norm, %b : tensor<8xf32>
+    %l = arith.constant dense<0.0> : tensor<f32>
+    zero.yield %l : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+zero.mesh @mesh <data = 2, tensor = 2>
+// expected-note @below {{its parameter}}
+zero.parameter @up : tensor<8x8xf32> = #zero.ones cut <dim 1 of repeated 2 [8] over <tensor = 2>>
+zero.step @gradient_otherwise(%x: tensor<4x8xf32> {zero.input = "x"}, %d: tensor<4x16xf32> {zero.input = "d"}) {
+  zero.micro {
+    %o = zero.slice_value %d cut <dim 1 of [16] over <tensor = 2>> : tensor<4x16xf32> -> tensor<4x8xf32>
+    %w = nn.matmul %x, %o transpose_a : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+    // expected-error @below {{of @up is over #zero.axes<tensor = 2> cut in dimension 1 into parts of [8], wanted cut in dimension 1 into parts of [4], as the parameter is}}
+    %g = zero.gradient @up, %w : tensor<8x8xf32>
+    %l = arith.constant dense<0.0> : tensor<f32>
+    zero.yield %l : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+// What is brought together in the order of ranks is not yet the whole.
+zero.mesh @mesh <data = 2, tensor = 2>
+zero.step @not_in_order(%x: tensor<4x16xf32> {zero.input = "x"}) {
+  zero.micro {
+    %o = zero.slice_value %x cut <dim 1 of [16] over <tensor = 2>> : tensor<4x16xf32> -> tensor<4x8xf32>
+    %p = zero.start_all_gather %o over <tensor = 2> : tensor<4x8xf32> -> <tensor<2x4x8xf32>>
+    %w = zero.wait %p : <tensor<2x4x8xf32>>
+    %c = tensor.collapse_shape %w [[0, 1], [2]] : tensor<2x4x8xf32> into tensor<8x8xf32>
+    // expected-error @below {{over #zero.axes<tensor = 2> reads operand 0, which is the parts of all ranks in their order}}
+    %l = nn.reduce sum %c dims [0, 1] : (tensor<8x8xf32>) -> tensor<f32>
+    zero.yield %l : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+// In a kernel, the terms of two sums are not multiplied.
+zero.mesh @mesh <data = 2, tensor = 2>
+zero.parameter @down : tensor<8x8xf32> = #zero.ones cut <dim 0 of [16] over <tensor = 2>>
+zero.step @kernel(%x: tensor<4x16xf32> {zero.input = "x"}) {
+  zero.micro {
+    %d = zero.load @down : tensor<8x8xf32>
+    %o = zero.slice_value %x cut <dim 1 of [16] over <tensor = 2>> : tensor<4x16xf32> -> tensor<4x8xf32>
+    %p = nn.linear %o, %d : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    // expected-error @below {{over #zero.axes<tensor = 2> reads operand 1, the term of a sum, and is not linear in it; wanted the sum, which 'zero.all_reduce_value' makes}}
+    %q = zero.launch @square(%p) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %s = zero.all_reduce_value %q over <tensor = 2> : tensor<4x8xf32>
+    %l = nn.reduce sum %s dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+    zero.yield %l : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+func.func private @square(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = tensor.empty() : tensor<4x8xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x8xf32>) outs(%0 : tensor<4x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    // expected-note @below {{computed here}}
+    %2 = arith.mulf %in, %in : f32
+    linalg.yield %2 : f32
+  } -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
