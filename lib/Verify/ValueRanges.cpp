@@ -25,6 +25,18 @@ std::optional<size_t> Rule::findRanged() const {
   return std::nullopt;
 }
 
+/// Whether an operand is made of numbers of each range: floats of the type of
+/// another operand that is, as the gradient of a result is beside that.
+bool Rule::isOfRanges(unsigned operand) const {
+  auto type = dyn_cast<RankedTensorType>(op->getOperand(operand).getType());
+  return type && isa<FloatType>(type.getElementType()) &&
+         llvm::any_of(llvm::seq<unsigned>(0, operands.size()),
+                      [&](unsigned other) {
+                        return operands[other].isOwn &&
+                               op->getOperand(other).getType() == type;
+                      });
+}
+
 /// What has the factor has its range, and all else is whole, or a number of
 /// each range.
 bool Rule::fitsRanged(size_t ranged, const Blocks &blocks) {
@@ -32,7 +44,9 @@ bool Rule::fitsRanged(size_t ranged, const Blocks &blocks) {
     const State &state = operands[index];
     const zrt::FactoredTensor &tensor = factors.operands[index];
     bool isRead = hasFactorOf(tensor, ranged);
-    bool fits = state.kind == State::Same || state.isOwn;
+    bool isNumber = !isRead && isOfRanges(index);
+    bool fits = state.isOwn ||
+                (state.kind == State::Same && (!isNumber || state.isZero));
     if (isRead)
       fits = state.isZero ||
              llvm::any_of(state.layouts, [&](const Layout &layout) {
@@ -46,7 +60,10 @@ bool Rule::fitsRanged(size_t ranged, const Blocks &blocks) {
       continue;
     fail("reads " + nameOf(index) + ", which is " + describe(state) +
          ", with ranges of " + Twine(blocks.sizes.front()) +
-         " indices; wanted " + (isRead ? "those" : "the whole"));
+         " indices; wanted " +
+         (isRead     ? "those"
+          : isNumber ? "a number of each range, as beside it"
+                     : "the whole"));
     return false;
   }
   return true;

@@ -59,6 +59,7 @@ private:
   std::optional<State> cutResult(const Way &way, unsigned result);
   bool countsAddendsOnce();
   std::optional<size_t> findRanged() const;
+  bool isOfRanges(unsigned operand) const;
   bool fitsRanged(size_t ranged, const Blocks &blocks);
   std::optional<States> rangeResults(size_t ranged);
   std::optional<States> termResults();
