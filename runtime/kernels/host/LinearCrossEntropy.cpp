@@ -66,7 +66,7 @@ public:
     if (!shape.isPartial || !shape.isGradient)
       *at<float>(buffers, shape.loss()) =
           count ? static_cast<float>(sum / count) : 0.0f;
-    if (keepsSums())
+    if (dw && keepsSums())
       round(dw, at<T>(buffers, shape.dw()), shape.depth * shape.columns);
     if (hasBiasGradient())
       round(db, at<T>(buffers, shape.db()), shape.columns);

@@ -349,7 +349,7 @@ TEST(Program, PiecesAreTheDimension) {
     EXPECT_NE(errorOf(cut), "");
   // Padding is behind all rows, in what the last ranks have.
   EXPECT_EQ(errorOf({0, 1, {6}, 1}, 12), "");
-  for (auto [cut, padding] :
+  for (const auto &[cut, padding] :
        {std::pair<ParameterCut, uint64_t>{{0, 1, {6}, 1}, 11},
         {{0, 1, {8}, 1}, 12},
         {{0, 2, {3}, 1}, 12},
