@@ -36,6 +36,12 @@ static std::string print(const Axes &axes) {
   return text;
 }
 
+/// Whether an axis of this name would cut a model in a way that is not built:
+/// as one with samples of its own it would be something else.
+static bool isUnknownRole(StringRef name) {
+  return name == "sequence" || name == "expert" || name == "pipe";
+}
+
 /// Why these are no axes of a mesh, or an empty string.
 static std::string findInvalid(const Axes &axes) {
   int64_t ranks = 1;
@@ -44,6 +50,11 @@ static std::string findInvalid(const Axes &axes) {
     if (axis.size < 1)
       return "axis '" + axis.name + "' has " + std::to_string(axis.size) +
              " ranks, wanted at least 1";
+    if (isUnknownRole(axis.name))
+      return "axis '" + axis.name +
+             "' would cut the model in a way that is not supported; 'tensor' "
+             "is, and every other name is an axis of samples: give it another "
+             "one";
     for (size_t other = 0; other < i; ++other)
       if (axes[other].name == axis.name)
         return "axis '" + axis.name +

@@ -32,6 +32,18 @@ TEST(Mesh, AutoTPIsTheAxisTensor) {
   EXPECT_EQ(config.mesh.back().name, "tensor");
 }
 
+/// Under another name it would train, but as something else.
+TEST(Mesh, RolesThatAreNotSupportedAreErrors) {
+  for (const char *role : {"sequence", "expert", "pipe"}) {
+    std::string mesh = R"({"data": 2, ")" + std::string(role) + R"(": 2})";
+    EXPECT_EQ(invalid(R"("zero": {"mesh": )" + mesh + "}", 4),
+              "c.json:2: error: zero.mesh: axis '" + std::string(role) +
+                  "' would cut the model in a way that is not supported; "
+                  "'tensor' is, and every other name is an axis of samples: "
+                  "give it another one\n");
+  }
+}
+
 TEST(Mesh, WhatDoesNotFitIsAnError) {
   EXPECT_EQ(invalid(R"("tensor_parallel": {"autotp_size": 4})", 6),
             "c.json:2: error: tensor_parallel.autotp_size: 4 does not divide "
