@@ -297,15 +297,16 @@ SmallVector<CutCost> Sharding::findCandidates() const {
 /// that either could cut.
 bool Sharding::excludes(DimensionId atom) const {
   for (Operation *op : usesOf(atom)) {
-    for (const CutCost &other : taken) {
-      if (!llvm::is_contained(usesOf(other.atom), op))
-        continue;
-      if (findCut(op, atom) && findCut(op, other.atom))
+    auto found = takenAt.find(op);
+    if (found == takenAt.end())
+      continue;
+    for (DimensionId other : found->second) {
+      if (findCut(op, atom) && findCut(op, other))
         return true;
       for (Value value : llvm::concat<Value>(llvm::to_vector(op->getOperands()),
                                              llvm::to_vector(op->getResults())))
         if (containsAtom(dimensions, dimensions.of(value), atom) &&
-            containsAtom(dimensions, dimensions.of(value), other.atom))
+            containsAtom(dimensions, dimensions.of(value), other))
           return true;
     }
   }
@@ -314,15 +315,18 @@ bool Sharding::excludes(DimensionId atom) const {
 
 void Sharding::take(const CutCost &cost) {
   taken.push_back(cost);
-  for (Operation *op : usesOf(cost.atom))
+  for (Operation *op : usesOf(cost.atom)) {
+    takenAt[op].push_back(cost.atom);
     if (std::optional<OperationCut> cut = findCut(op, cost.atom))
       cutOperations[op] = *cut;
+  }
 }
 
 /// The best first, as long as they fit beside one another; of equals the first
 /// in program order.
 void Sharding::takeBest(ArrayRef<CutCost> candidates) {
   taken.clear();
+  takenAt.clear();
   cutOperations.clear();
   for (const CutCost &cost : candidates)
     if (!excludes(cost.atom))

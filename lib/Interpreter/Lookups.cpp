@@ -19,64 +19,64 @@ static LogicalResult checkIds(Operation *op, const Array &ids, int64_t size) {
   return success();
 }
 
+/// Rows of `table`, the first of which has the id `first`; zeros for others.
+static void lookUp(const Array &ids, const Array &table, int64_t first,
+                   Array &out) {
+  int64_t columns = table.shape[1];
+  for (int64_t i = 0; i < ids.size(); ++i) {
+    int64_t row = ids.integers[i] - first;
+    for (int64_t c = 0; c < columns && row >= 0 && row < table.shape[0]; ++c)
+      out.reals[i * columns + c] = table.reals[row * columns + c];
+  }
+}
+
+/// Adds rows to those of a table that `lookUp` takes them from.
+static void addRows(const Array &dy, const Array &ids, int64_t first,
+                    Array &table) {
+  int64_t columns = table.shape[1];
+  for (int64_t i = 0; i < ids.size(); ++i) {
+    int64_t row = ids.integers[i] - first;
+    for (int64_t c = 0; c < columns && row >= 0 && row < table.shape[0]; ++c)
+      table.reals[row * columns + c] += dy.reals[i * columns + c];
+  }
+}
+
 static LogicalResult embedding(nn::EmbeddingOp op, Evaluation &e) {
   const Array &ids = *e.in[0], &table = *e.in[1];
-  int64_t columns = table.shape[1];
   if (failed(checkIds(op, ids,
                       static_cast<int64_t>(
                           op.getNumEmbeddings().value_or(table.shape[0])))))
     return failure();
-  for (int64_t i = 0; i < ids.size(); ++i)
-    for (int64_t c = 0; c < columns; ++c)
-      e.out[0].reals[i * columns + c] =
-          table.reals[ids.integers[i] * columns + c];
+  lookUp(ids, table, /*first=*/0, e.out[0]);
   return success();
 }
 
 static LogicalResult embeddingGrad(nn::EmbeddingGradOp op, Evaluation &e) {
-  const Array &dy = *e.in[0], &ids = *e.in[1];
-  int64_t columns = e.out[0].shape[1], rows = e.out[0].shape[0];
-  int64_t first = op.getRows() ? (*op.getRows())[0] : 0;
-  if (!op.getRows() && failed(checkIds(op, ids, rows)))
+  const Array &ids = *e.in[1];
+  if (!op.getRows() && failed(checkIds(op, ids, e.out[0].shape[0])))
     return failure();
   if (op.getInit())
     e.out[0].reals = e.in[2]->reals;
-  for (int64_t i = 0; i < ids.size(); ++i) {
-    int64_t row = ids.integers[i] - first;
-    for (int64_t c = 0; c < columns && row >= 0 && row < rows; ++c)
-      e.out[0].reals[row * columns + c] += dy.reals[i * columns + c];
-  }
+  addRows(*e.in[0], ids, op.getRows() ? (*op.getRows())[0] : 0, e.out[0]);
   return success();
 }
 
-/// Rows of other ranges are zeros.
 static LogicalResult partialEmbedding(nn::PartialEmbeddingOp op,
                                       Evaluation &e) {
-  const Array &ids = *e.in[0], &table = *e.in[1];
-  int64_t columns = table.shape[1], first = e.in[2]->integers[0];
+  const Array &ids = *e.in[0];
   if (failed(checkIds(op, ids, static_cast<int64_t>(op.getNumEmbeddings()))))
     return failure();
-  for (int64_t i = 0; i < ids.size(); ++i) {
-    int64_t row = ids.integers[i] - first;
-    for (int64_t c = 0; c < columns && row >= 0 && row < table.shape[0]; ++c)
-      e.out[0].reals[i * columns + c] = table.reals[row * columns + c];
-  }
+  lookUp(ids, *e.in[1], e.in[2]->integers[0], e.out[0]);
   return success();
 }
 
 static LogicalResult partialEmbeddingGrad(nn::PartialEmbeddingGradOp op,
                                           Evaluation &e) {
-  const Array &dy = *e.in[0], &ids = *e.in[1];
-  int64_t columns = e.out[0].shape[1], rows = e.out[0].shape[0];
-  int64_t first =
-      e.in[2]->integers[0] + (op.getRows() ? (*op.getRows())[0] : 0);
   if (op.getInit())
     e.out[0].reals = e.in[3]->reals;
-  for (int64_t i = 0; i < ids.size(); ++i) {
-    int64_t row = ids.integers[i] - first;
-    for (int64_t c = 0; c < columns && row >= 0 && row < rows; ++c)
-      e.out[0].reals[row * columns + c] += dy.reals[i * columns + c];
-  }
+  addRows(*e.in[0], *e.in[1],
+          e.in[2]->integers[0] + (op.getRows() ? (*op.getRows())[0] : 0),
+          e.out[0]);
   return success();
 }
 
@@ -112,84 +112,50 @@ struct LogSumExp {
 };
 } // namespace
 
-static LogicalResult crossEntropy(nn::CrossEntropyOp op, Evaluation &e) {
-  const Array &logits = *e.in[0], &targets = *e.in[1];
-  int64_t width = logits.shape.back();
-  auto classes = static_cast<int64_t>(op.getClasses().value_or(width));
-  auto ignored = static_cast<int64_t>(op.getIgnoreIndex());
-  FailureOr<int64_t> count = countTargets(op, targets, classes, ignored);
-  if (failed(count))
-    return failure();
-  double loss = 0.0;
-  for (int64_t row = 0; row < targets.size(); ++row) {
-    const double *in = logits.reals.data() + row * width;
-    LogSumExp sum(in, classes);
-    e.out[1].reals[row] = sum.largest + sum.rest;
-    if (targets.integers[row] != ignored)
-      loss += sum.loss(in[targets.integers[row]]) / *count;
-  }
-  e.out[0].reals[0] = loss;
-  return success();
-}
-
-static LogicalResult crossEntropyGrad(nn::CrossEntropyGradOp op,
-                                      Evaluation &e) {
-  const Array &logits = *e.in[1], &targets = *e.in[2];
-  int64_t width = logits.shape.back();
-  auto classes = static_cast<int64_t>(op.getClasses().value_or(width));
-  auto ignored = static_cast<int64_t>(op.getIgnoreIndex());
-  FailureOr<int64_t> count = countTargets(op, targets, classes, ignored);
-  if (failed(count))
-    return failure();
-  for (int64_t row = 0; row < targets.size(); ++row) {
-    if (targets.integers[row] == ignored)
-      continue;
-    const double *in = logits.reals.data() + row * width;
-    LogSumExp sum(in, classes);
-    for (int64_t v = 0; v < classes; ++v) {
-      double probability = sum.probability(in[v]);
-      double target = v == targets.integers[row] ? 1.0 : 0.0;
-      e.out[0].reals[row * width + v] =
-          e.in[0]->reals[0] / *count * (probability - target);
-    }
-  }
-  return success();
-}
-
 namespace {
-/// The range of classes that a partial cross entropy is of.
+/// The classes that a cross entropy has logits of.
 struct ClassRange {
-  template <typename OpT>
-  ClassRange(OpT op, const Array &targets, const Array &first, int64_t width)
-      : first(first.integers[0]),
-        width(std::clamp<int64_t>(static_cast<int64_t>(op.getClasses()) -
-                                      first.integers[0],
-                                  0, width)),
-        ignored(static_cast<int64_t>(op.getIgnoreIndex())),
-        count(countTargets(op, targets, static_cast<int64_t>(op.getClasses()),
-                           ignored)) {}
+  ClassRange(Operation *op, const Array &targets, int64_t first, int64_t width,
+             int64_t classes, int64_t ignored)
+      : first(first), width(std::clamp<int64_t>(classes - first, 0, width)),
+        ignored(ignored), count(countTargets(op, targets, classes, ignored)) {}
   /// Where a target is in the range.
   std::optional<int64_t> find(int64_t target) const {
     if (target == ignored || target < first || target >= first + width)
       return std::nullopt;
     return target - first;
   }
-  /// Makes a row of logits its gradient.
-  void differentiate(double *row, int64_t columns, int64_t target, double lse,
-                     double dloss, double dlse) const {
-    std::optional<int64_t> own = find(target);
-    double scale = own ? dloss / static_cast<double>(*count) : 0.0;
-    for (int64_t v = 0; v < columns; ++v)
-      row[v] = v < width && dlse + scale != 0.0
-                   ? (dlse + scale) * std::exp(row[v] - lse)
-                   : 0.0;
-    if (own)
-      row[*own] -= scale;
+  /// What the gradient of a row's loss is times; 0 of a row of another range.
+  double scaleOf(int64_t target, double dloss) const {
+    return find(target) ? dloss / static_cast<double>(*count) : 0.0;
   }
   int64_t first, width, ignored;
   FailureOr<int64_t> count;
 };
 } // namespace
+
+/// All classes.
+template <typename OpT>
+static ClassRange wholeOf(OpT op, const Array &targets, int64_t width) {
+  return {op,
+          targets,
+          /*first=*/0,
+          width,
+          static_cast<int64_t>(op.getClasses().value_or(width)),
+          static_cast<int64_t>(op.getIgnoreIndex())};
+}
+
+/// Those of a partial cross entropy.
+template <typename OpT>
+static ClassRange rangeOf(OpT op, const Array &targets, const Array &first,
+                          int64_t width) {
+  return {op,
+          targets,
+          first.integers[0],
+          width,
+          static_cast<int64_t>(op.getClasses()),
+          static_cast<int64_t>(op.getIgnoreIndex())};
+}
 
 /// Of rows of logits the logarithms of their sums; returns the loss.
 static double evaluateRows(const ClassRange &range, const Array &targets,
@@ -208,10 +174,69 @@ static double evaluateRows(const ClassRange &range, const Array &targets,
   return loss;
 }
 
+/// Makes rows of logits their gradients.
+static void differentiateRows(const ClassRange &range, const Array &targets,
+                              double dloss, double *logits, int64_t columns) {
+  for (int64_t row = 0; row < targets.size(); ++row) {
+    double *at = logits + row * columns;
+    int64_t target = targets.integers[row];
+    std::optional<int64_t> own = range.find(target);
+    const LogSumExp sum(at, range.width);
+    for (int64_t v = 0; v < columns; ++v)
+      at[v] = own && v < range.width
+                  ? range.scaleOf(target, dloss) *
+                        (sum.probability(at[v]) - (v == *own ? 1.0 : 0.0))
+                  : 0.0;
+  }
+}
+
+/// Those of a range, with the gradient of the logarithms.
+static void differentiatePartialRows(const ClassRange &range,
+                                     const Array &targets, double dloss,
+                                     const Array &dlse, const Array &lse,
+                                     double *logits, int64_t columns) {
+  for (int64_t row = 0; row < targets.size(); ++row) {
+    double *at = logits + row * columns;
+    int64_t target = targets.integers[row];
+    double scale = range.scaleOf(target, dloss);
+    double weight = dlse.reals[row] + scale;
+    for (int64_t v = 0; v < columns; ++v)
+      at[v] = v < range.width && weight != 0.0
+                  ? weight * std::exp(at[v] - lse.reals[row])
+                  : 0.0;
+    if (std::optional<int64_t> own = range.find(target))
+      at[*own] -= scale;
+  }
+}
+
+static LogicalResult crossEntropy(nn::CrossEntropyOp op, Evaluation &e) {
+  const Array &logits = *e.in[0], &targets = *e.in[1];
+  int64_t width = logits.shape.back();
+  ClassRange range = wholeOf(op, targets, width);
+  if (failed(range.count))
+    return failure();
+  e.out[0].reals[0] =
+      evaluateRows(range, targets, logits.reals.data(), width, e.out[1]);
+  return success();
+}
+
+static LogicalResult crossEntropyGrad(nn::CrossEntropyGradOp op,
+                                      Evaluation &e) {
+  const Array &logits = *e.in[1], &targets = *e.in[2];
+  int64_t width = logits.shape.back();
+  ClassRange range = wholeOf(op, targets, width);
+  if (failed(range.count))
+    return failure();
+  e.out[0].reals = logits.reals;
+  differentiateRows(range, targets, e.in[0]->reals[0], e.out[0].reals.data(),
+                    width);
+  return success();
+}
+
 static LogicalResult partialCrossEntropy(nn::PartialCrossEntropyOp op,
                                          Evaluation &e) {
   const Array &logits = *e.in[0], &targets = *e.in[1];
-  ClassRange range(op, targets, *e.in[2], logits.shape.back());
+  ClassRange range = rangeOf(op, targets, *e.in[2], logits.shape.back());
   if (failed(range.count))
     return failure();
   e.out[0].reals[0] = evaluateRows(range, targets, logits.reals.data(),
@@ -223,14 +248,12 @@ static LogicalResult partialCrossEntropyGrad(nn::PartialCrossEntropyGradOp op,
                                              Evaluation &e) {
   const Array &logits = *e.in[2], &targets = *e.in[3];
   int64_t columns = logits.shape.back();
-  ClassRange range(op, targets, *e.in[4], columns);
+  ClassRange range = rangeOf(op, targets, *e.in[4], columns);
   if (failed(range.count))
     return failure();
   e.out[0].reals = logits.reals;
-  for (int64_t row = 0; row < targets.size(); ++row)
-    range.differentiate(e.out[0].reals.data() + row * columns, columns,
-                        targets.integers[row], e.in[5]->reals[row],
-                        e.in[0]->reals[0], e.in[1]->reals[row]);
+  differentiatePartialRows(range, targets, e.in[0]->reals[0], *e.in[1],
+                           *e.in[5], e.out[0].reals.data(), columns);
   return success();
 }
 
@@ -280,70 +303,41 @@ struct LinearLogits {
 };
 } // namespace
 
-/// A loss of a product: the logits whole, and their gradient in place.
-template <typename OpT> struct LinearLoss : LinearLogits {
-  LinearLoss(OpT op, Evaluation &e, unsigned first)
-      : LinearLogits(op, e, first), targets(e.in[first + 2]->integers),
-        ignored(op.getIgnoreIndex()),
-        classes(op.getClasses().value_or(columns)) {}
-
-  /// The loss as a mean over `count` rows.
-  double evaluate(int64_t count) {
-    double loss = 0.0;
-    for (int64_t row = 0; row < rows(); ++row) {
-      const double *in = logits.data() + row * columns;
-      if (targets[row] != ignored)
-        loss += LogSumExp(in, classes).loss(in[targets[row]]) / count;
-    }
-    return loss;
-  }
-
-  /// Makes the logits their gradient, times `scale`.
-  void differentiate(double scale) {
-    for (int64_t row = 0; row < rows(); ++row) {
-      const LogSumExp sum(logits.data() + row * columns, classes);
-      for (int64_t v = 0; v < columns; ++v) {
-        double &value = logits[row * columns + v];
-        value = targets[row] == ignored || v >= classes
-                    ? 0.0
-                    : scale * (sum.probability(value) -
-                               (v == targets[row] ? 1.0 : 0.0));
-      }
-    }
-  }
-
-  const std::vector<int64_t> &targets;
-  const int64_t ignored, classes;
-};
-
 static LogicalResult linearCrossEntropy(nn::LinearCrossEntropyOp op,
                                         Evaluation &e) {
-  LinearLoss<nn::LinearCrossEntropyOp> loss(op, e, 0);
-  FailureOr<int64_t> count =
-      countTargets(op, *e.in[2], loss.classes, loss.ignored);
-  if (failed(count))
+  LinearLogits product(op, e, 0);
+  const Array &targets = *e.in[2];
+  ClassRange range = wholeOf(op, targets, product.columns);
+  if (failed(range.count))
     return failure();
-  e.out[0].reals[0] = loss.evaluate(*count);
+  Array lse;
+  lse.reals.resize(static_cast<size_t>(targets.size()));
+  e.out[0].reals[0] =
+      evaluateRows(range, targets, product.logits.data(), product.columns, lse);
   return success();
 }
 
 static LogicalResult linearCrossEntropyGrad(nn::LinearCrossEntropyGradOp op,
                                             Evaluation &e) {
-  LinearLoss<nn::LinearCrossEntropyGradOp> loss(op, e, 1);
-  FailureOr<int64_t> count =
-      countTargets(op, *e.in[3], loss.classes, loss.ignored);
-  if (failed(count))
+  LinearLogits product(op, e, 1);
+  const Array &targets = *e.in[3];
+  ClassRange range = wholeOf(op, targets, product.columns);
+  if (failed(range.count))
     return failure();
-  e.out[0].reals[0] = loss.evaluate(*count);
-  loss.differentiate(e.in[0]->reals[0] / *count);
-  loss.addGradients(e.out[1], e.out[2], op.getDb() ? &e.out[3] : nullptr);
+  Array lse;
+  lse.reals.resize(static_cast<size_t>(targets.size()));
+  e.out[0].reals[0] =
+      evaluateRows(range, targets, product.logits.data(), product.columns, lse);
+  differentiateRows(range, targets, e.in[0]->reals[0], product.logits.data(),
+                    product.columns);
+  product.addGradients(e.out[1], e.out[2], op.getDb() ? &e.out[3] : nullptr);
   return success();
 }
 
 static LogicalResult
 linearPartialCrossEntropy(nn::LinearPartialCrossEntropyOp op, Evaluation &e) {
   LinearLogits product(op, e, 0);
-  ClassRange range(op, *e.in[2], *e.in[3], product.columns);
+  ClassRange range = rangeOf(op, *e.in[2], *e.in[3], product.columns);
   if (failed(range.count))
     return failure();
   e.out[0].reals[0] = evaluateRows(range, *e.in[2], product.logits.data(),
@@ -355,14 +349,11 @@ static LogicalResult
 linearPartialCrossEntropyGrad(nn::LinearPartialCrossEntropyGradOp op,
                               Evaluation &e) {
   LinearLogits product(op, e, 2);
-  ClassRange range(op, *e.in[4], *e.in[5], product.columns);
+  ClassRange range = rangeOf(op, *e.in[4], *e.in[5], product.columns);
   if (failed(range.count))
     return failure();
-  for (int64_t row = 0; row < product.rows(); ++row)
-    range.differentiate(product.logits.data() + row * product.columns,
-                        product.columns, e.in[4]->integers[row],
-                        e.in[6]->reals[row], e.in[0]->reals[0],
-                        e.in[1]->reals[row]);
+  differentiatePartialRows(range, *e.in[4], e.in[0]->reals[0], *e.in[1],
+                           *e.in[6], product.logits.data(), product.columns);
   product.addGradients(e.out[0], e.out[1], op.getDb() ? &e.out[2] : nullptr);
   return success();
 }

@@ -50,6 +50,7 @@ private:
   Operation *clonePart(Operation *op, ValueRange operands);
   void setSizes(Operation *op, Operation *part);
   Value operandOfPart(Operation *op, unsigned index);
+  SmallVector<Value> operandsOfPart(Operation *op);
   Value addendsOf(Operation *op);
   Value broadcast(Value addend, const zrt::FactoredTensor &from,
                   const zrt::FactoredTensor &to, RankedTensorType type);
@@ -178,6 +179,13 @@ Value Rewriter::operandOfPart(Operation *op, unsigned index) {
   return replicatedOf(operand);
 }
 
+SmallVector<Value> Rewriter::operandsOfPart(Operation *op) {
+  SmallVector<Value> operands;
+  for (unsigned index = 0; index < op->getNumOperands(); ++index)
+    operands.push_back(operandOfPart(op, index));
+  return operands;
+}
+
 static bool isSame(const zrt::FactoredDim &a, const zrt::FactoredDim &b) {
   return a.parts.size() == 1 && b.parts.size() == 1 &&
          a.parts[0].segments.empty() && b.parts[0].segments.empty() &&
@@ -217,9 +225,7 @@ Value Rewriter::addendsOf(Operation *op) {
 }
 
 void Rewriter::visitPart(Operation *op) {
-  SmallVector<Value> operands;
-  for (unsigned index = 0; index < op->getNumOperands(); ++index)
-    operands.push_back(operandOfPart(op, index));
+  SmallVector<Value> operands = operandsOfPart(op);
   bool isSum = sharding.isSum(op);
   Value once = isSum ? addendsOf(op) : Value();
   Operation *part = clonePart(op, operands);
@@ -240,9 +246,7 @@ void Rewriter::visitPart(Operation *op) {
 
 /// A range of a combined factor, with what combines it.
 void Rewriter::visitRange(Operation *op) {
-  SmallVector<Value> operands;
-  for (unsigned index = 0; index < op->getNumOperands(); ++index)
-    operands.push_back(operandOfPart(op, index));
+  SmallVector<Value> operands = operandsOfPart(op);
   AxisRange range(builder, op->getLoc(), sharding.wholeSizeOf(op),
                   sharding.getOver());
   SmallVector<Value> results =

@@ -16,8 +16,8 @@ public:
 
 private:
   void add(const Twine &name, Change change);
+  template <typename OpT> void addSame(OpT op);
   void addSum(AllReduceValueOp op);
-  void addReplicate(ReplicateOp op);
   template <typename OpT> void addCut(OpT op);
   void addParameter(ParameterOp op);
   void addGradient(GradientOp op);
@@ -92,22 +92,18 @@ static void moveBehind(Operation *op) {
   op->setOperand(0, reader->getResult(0));
 }
 
-void Lister::addSum(AllReduceValueOp op) {
+template <typename OpT> void Lister::addSame(OpT) {
   add("dropped", drop);
   add("doubled", doubleIt);
-  add("over another axis", [axes = other](Operation *sum) {
-    cast<AllReduceValueOp>(sum).setOverAttr(axes);
+  add("over another axis", [axes = other](Operation *changed) {
+    cast<OpT>(changed).setOverAttr(axes);
   });
-  if (findReader(op))
-    add("behind its reader", moveBehind);
 }
 
-void Lister::addReplicate(ReplicateOp) {
-  add("dropped", drop);
-  add("doubled", doubleIt);
-  add("over another axis", [axes = other](Operation *replicate) {
-    cast<ReplicateOp>(replicate).setOverAttr(axes);
-  });
+void Lister::addSum(AllReduceValueOp op) {
+  addSame(op);
+  if (findReader(op))
+    add("behind its reader", moveBehind);
 }
 
 /// Half of each piece, twice as often; nothing where ranks have no two indices.
@@ -160,7 +156,7 @@ std::vector<CutMutant> Lister::run() {
     if (auto sum = dyn_cast<AllReduceValueOp>(op))
       addSum(sum);
     if (auto replicate = dyn_cast<ReplicateOp>(op))
-      addReplicate(replicate);
+      addSame(replicate);
     if (auto slice = dyn_cast<SliceValueOp>(op))
       addCut(slice);
     if (auto gather = dyn_cast<GatherValueOp>(op))

@@ -101,6 +101,8 @@ private:
   /// The operations that a class occurs in, in program order.
   DenseMap<DimensionId, SmallVector<Operation *>> uses;
   SmallVector<CutCost> taken;
+  /// Those of them that occur in an operation.
+  DenseMap<Operation *, SmallVector<DimensionId, 2>> takenAt;
   DenseMap<Operation *, OperationCut> cutOperations;
 };
 

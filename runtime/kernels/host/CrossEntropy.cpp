@@ -1,4 +1,4 @@
-// nn.cross_entropy and nn.cross_entropy_grad.
+// nn.cross_entropy, nn.partial_cross_entropy and their gradients.
 #include "kernels/host/CrossEntropyRow.h"
 #include "program/Loss.h"
 
@@ -25,10 +25,11 @@ int64_t countTargets(const int32_t *targets, int64_t rows, int64_t classes,
 
 namespace {
 
+/// Of a range of the classes, its first is an operand.
 template <typename T> class CrossEntropy final : public Kernel {
 public:
   CrossEntropy(const KernelSpec &spec, const KernelContext &context)
-      : pool(*context.pool),
+      : pool(*context.pool), isPartial(spec.operands.size() > 2),
         ignored(spec.integer("ignore_index", kIgnoreIndex)),
         rows(rowsOf(spec.operands[0])),
         classes(spec.integer("classes", rows.width)) {}
@@ -36,61 +37,76 @@ public:
   void run(void *const *buffers, void *) override {
     const T *logits = at<T>(buffers, 0);
     const int32_t *targets = at<int32_t>(buffers, 1);
-    float *lse = at<float>(buffers, 3);
+    const ClassRange range(isPartial ? *at<int32_t>(buffers, 2) : 0, rows.width,
+                           classes, ignored);
+    const int results = isPartial ? 3 : 2;
+    float *lse = at<float>(buffers, results + 1);
     int64_t count = countTargets(targets, rows.count, classes, ignored);
-    pool.parallelFor(rows.count, rowGrain(rows.width),
-                     [&](int64_t begin, int64_t end) {
-                       for (int64_t r = begin; r < end; ++r)
-                         lse[r] = logSumExp(logits + r * rows.width, classes);
-                     });
+    pool.parallelFor(
+        rows.count, rowGrain(rows.width), [&](int64_t begin, int64_t end) {
+          for (int64_t r = begin; r < end; ++r)
+            lse[r] = logSumExp(logits + r * rows.width, range.count);
+        });
     double sum = 0;
     for (int64_t r = 0; r < rows.count; ++r)
-      if (targets[r] != ignored)
-        sum += lossOfRow(logits + r * rows.width, classes, targets[r], lse[r]);
-    *at<float>(buffers, 2) = count ? static_cast<float>(sum / count) : 0.0f;
+      if (const int64_t own = range.columnOf(targets[r]); own >= 0)
+        sum += lossOfRow(logits + r * rows.width, range.count,
+                         static_cast<int32_t>(own), lse[r]);
+    *at<float>(buffers, results) =
+        count ? static_cast<float>(sum / count) : 0.0f;
   }
 
 private:
   ThreadPool &pool;
+  bool isPartial;
   int64_t ignored;
   Rows rows;
   int64_t classes;
 };
 
+/// Of a range, the gradient of the logarithms is an operand as well.
 template <typename T> class CrossEntropyGrad final : public Kernel {
 public:
   CrossEntropyGrad(const KernelSpec &spec, const KernelContext &context)
-      : pool(*context.pool),
+      : pool(*context.pool), isPartial(spec.operands.size() > 4),
         ignored(spec.integer("ignore_index", kIgnoreIndex)),
-        rows(rowsOf(spec.operands[1])),
+        rows(rowsOf(spec.operands[isPartial ? 2 : 1])),
         classes(spec.integer("classes", rows.width)) {}
 
   void run(void *const *buffers, void *) override {
-    const T *logits = at<T>(buffers, 1);
-    const int32_t *targets = at<int32_t>(buffers, 2);
-    const float *lse = at<float>(buffers, 3);
-    T *result = at<T>(buffers, 4);
+    const int logitsAt = isPartial ? 2 : 1, lseAt = isPartial ? 5 : 3;
+    const T *logits = at<T>(buffers, logitsAt);
+    const int32_t *targets = at<int32_t>(buffers, logitsAt + 1);
+    const ClassRange range(isPartial ? *at<int32_t>(buffers, 4) : 0, rows.width,
+                           classes, ignored);
+    const float *dlse = isPartial ? at<float>(buffers, 1) : nullptr;
+    const float *lse = at<float>(buffers, lseAt);
+    T *result = at<T>(buffers, lseAt + 1);
     const float scale = *at<float>(buffers, 0) /
                         countTargets(targets, rows.count, classes, ignored);
     const int64_t width = rows.width;
-    pool.parallelFor(rows.count, rowGrain(width),
-                     [&](int64_t begin, int64_t end) {
-                       for (int64_t r = begin; r < end; ++r)
-                         row(logits + r * width, targets[r], lse[r], scale,
-                             result + r * width);
-                     });
+    pool.parallelFor(
+        rows.count, rowGrain(width), [&](int64_t begin, int64_t end) {
+          for (int64_t r = begin; r < end; ++r) {
+            const T *from = logits + r * width;
+            T *to = result + r * width;
+            const int64_t own = range.columnOf(targets[r]);
+            if (dlse)
+              differentiatePartialRow(from, range.count, own, lse[r], scale,
+                                      dlse[r], to);
+            else if (own >= 0)
+              differentiateRow(from, range.count, static_cast<int32_t>(own),
+                               lse[r], scale, to);
+            else
+              clearRow(to, range.count);
+            clearRow(to + range.count, width - range.count);
+          }
+        });
   }
 
 private:
-  void row(const T *logits, int32_t target, float lse, float scale,
-           T *result) const {
-    if (target == ignored)
-      return clearRow(result, rows.width);
-    differentiateRow(logits, classes, target, lse, scale, result);
-    clearRow(result + classes, rows.width - classes);
-  }
-
   ThreadPool &pool;
+  bool isPartial;
   int64_t ignored;
   Rows rows;
   int64_t classes;
@@ -101,6 +117,9 @@ private:
 void registerCrossEntropy(Registry &registry) {
   registry.add("nn.cross_entropy", makeByOperand<CrossEntropy>);
   registry.add("nn.cross_entropy_grad", makeByOperand<CrossEntropyGrad, 1>);
+  registry.add("nn.partial_cross_entropy", makeByOperand<CrossEntropy>);
+  registry.add("nn.partial_cross_entropy_grad",
+               makeByOperand<CrossEntropyGrad, 2>);
 }
 
 } // namespace zrt::host

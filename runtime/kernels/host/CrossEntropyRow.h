@@ -18,15 +18,15 @@ int64_t countTargets(const int32_t *targets, int64_t rows, int64_t classes,
 
 /// The classes that a kernel has logits of, of all `classes`.
 struct ClassRange {
-  int64_t first = 0;
-  int64_t count = 0;
+  int64_t first, count, ignored;
 
-  ClassRange(int64_t first, int64_t width, int64_t classes)
-      : first(first), count(std::clamp<int64_t>(classes - first, 0, width)) {}
-  /// The column of a target; -1 where another range has it.
+  ClassRange(int64_t first, int64_t width, int64_t classes, int64_t ignored)
+      : first(first), count(std::clamp<int64_t>(classes - first, 0, width)),
+        ignored(ignored) {}
+  /// The column of a target; -1 where another range has it, or it is ignored.
   int64_t columnOf(int32_t target) const {
     const int64_t column = target - first;
-    return column >= 0 && column < count ? column : -1;
+    return target != ignored && column >= 0 && column < count ? column : -1;
   }
 };
 

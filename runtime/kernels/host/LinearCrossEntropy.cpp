@@ -137,8 +137,8 @@ private:
   float partialRow(T *logits, int32_t target, float scale, void *const *buffers,
                    int64_t index) const {
     const ClassRange range(*at<int32_t>(buffers, shape.first()), shape.columns,
-                           shape.classes);
-    const int64_t own = target == shape.ignored ? -1 : range.columnOf(target);
+                           shape.classes, shape.ignored);
+    const int64_t own = range.columnOf(target);
     float &lse = at<float>(buffers, shape.lse())[index];
     if (shape.isGradient) {
       differentiatePartialRow(logits, range.count, own, lse, scale,
