@@ -151,6 +151,11 @@ void Means::visitProduct(arith::MulFOp op) {
   visitOther(op);
 }
 
+static bool isCountedMean(Operation *op) {
+  auto counted = dyn_cast<CountedMeanOpInterface>(op);
+  return counted && !counted.isSum();
+}
+
 /// What is not linear in a count has no mean over micro-batches.
 void Means::visitOther(Operation *op) {
   SmallVector<Operation *> stack = {op};
@@ -160,7 +165,7 @@ void Means::visitOther(Operation *op) {
     Operation *next = stack.pop_back_val();
     if (!next || !seen.insert(next).second)
       continue;
-    if (isa<CountedMeanOpInterface>(next) || takesTotals(next))
+    if (isCountedMean(next) || takesTotals(next))
       return stop(op, "the loss is no sum of means, each times a constant");
     for (Value operand : next->getOperands()) {
       if (isTrained(operand))
@@ -176,9 +181,8 @@ void Means::visit(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || !isTrained(value) || mean.at)
     return;
-  if (auto counted = dyn_cast<CountedMeanOpInterface>(op);
-      counted && value == op->getResult(0))
-    return add({counted.getCounted(), Value()}, op);
+  if (isCountedMean(op) && value == op->getResult(0))
+    return add({cast<CountedMeanOpInterface>(op).getCounted(), Value()}, op);
   if (auto quotient = dyn_cast<arith::DivFOp>(op))
     return visitQuotient(quotient);
   if (auto product = dyn_cast<arith::MulFOp>(op))

@@ -116,9 +116,12 @@ namespace {
 /// The classes that a cross entropy has logits of.
 struct ClassRange {
   ClassRange(Operation *op, const Array &targets, int64_t first, int64_t width,
-             int64_t classes, int64_t ignored)
+             int64_t classes, int64_t ignored, bool isSum)
       : first(first), width(std::clamp<int64_t>(classes - first, 0, width)),
-        ignored(ignored), count(countTargets(op, targets, classes, ignored)) {}
+        ignored(ignored), count(countTargets(op, targets, classes, ignored)) {
+    if (isSum && succeeded(count))
+      count = 1;
+  }
   /// Where a target is in the range.
   std::optional<int64_t> find(int64_t target) const {
     if (target == ignored || target < first || target >= first + width)
@@ -142,7 +145,8 @@ static ClassRange wholeOf(OpT op, const Array &targets, int64_t width) {
           /*first=*/0,
           width,
           static_cast<int64_t>(op.getClasses().value_or(width)),
-          static_cast<int64_t>(op.getIgnoreIndex())};
+          static_cast<int64_t>(op.getIgnoreIndex()),
+          op.getSum()};
 }
 
 /// Those of a partial cross entropy.
@@ -154,7 +158,8 @@ static ClassRange rangeOf(OpT op, const Array &targets, const Array &first,
           first.integers[0],
           width,
           static_cast<int64_t>(op.getClasses()),
-          static_cast<int64_t>(op.getIgnoreIndex())};
+          static_cast<int64_t>(op.getIgnoreIndex()),
+          op.getSum()};
 }
 
 /// Of rows of logits the logarithms of their sums; returns the loss.

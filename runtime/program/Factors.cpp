@@ -27,7 +27,8 @@ FactorKind KernelPattern::kindOf(const std::string &letter,
           return FactorKind::Whole;
   for (const Kind &kind : kinds)
     if (kind.letter == letter)
-      return !kind.unless.empty() && spec.integer(kind.unless)
+      return (!kind.unless.empty() && spec.integer(kind.unless)) ||
+                     (!kind.with.empty() && !spec.integer(kind.with))
                  ? FactorKind::Whole
                  : kind.kind;
   return FactorKind::Whole;

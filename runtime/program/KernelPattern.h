@@ -63,10 +63,10 @@ private:
     std::vector<Dimension> dimensions;
   };
   /// What becomes of a letter, or of a group, unless the attribute `unless` is
-  /// set.
+  /// set, or only where `with` is.
   struct Kind {
     FactorKind kind;
-    std::string letter, unless;
+    std::string letter, unless, with;
   };
 
   const Tensor *tensorAt(const KernelSpec &spec, size_t index) const;

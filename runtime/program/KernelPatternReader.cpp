@@ -223,15 +223,16 @@ void KernelPattern::parseKind(const char *schema, const std::string &word,
       }
     refuseSchema(schema, "has no operand '" + letter + "' to be linear");
   }
-  std::string unless;
-  if (const size_t mark = letter.find('!'); mark != std::string::npos) {
-    unless = letter.substr(mark + 1);
+  std::string unless, with;
+  if (const size_t mark = letter.find_first_of("!?");
+      mark != std::string::npos) {
+    (letter[mark] == '!' ? unless : with) = letter.substr(mark + 1);
     letter.resize(mark);
   }
   for (const FactorKind kind : {FactorKind::Parallel, FactorKind::Sum,
                                 FactorKind::Combined, FactorKind::OwnOrder})
     if (word == nameOf(kind) && hasLetter(letter)) {
-      kinds.push_back({kind, letter, unless});
+      kinds.push_back({kind, letter, unless, with});
       return;
     }
   refuseSchema(schema, "has '" + word + " " + letter +

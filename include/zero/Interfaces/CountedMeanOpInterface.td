@@ -10,12 +10,17 @@ def CountedMeanOpInterface : OpInterface<"CountedMeanOpInterface"> {
     An operation whose first result is a mean over elements of which the data decide
     how many count, such as a cross entropy that leaves ignored targets out. The means
     of two micro-batches then stand for different numbers of elements, and
-    `zero-weigh-micro-batches` asks for how many.
+    `zero-weigh-micro-batches` asks for how many. Where ranks have parts of the
+    elements, `zero-shard-model` divides the sum of theirs by the number of all.
   }];
   let methods = [InterfaceMethod<[{
-    What decides: an integer for each element of the mean, and the integer that says
-    that the element does not count.
-  }], "::mlir::zero::CountedElements", "getCounted">];
+    What decides: an integer for each element, and the integer that says that the
+    element does not count.
+  }], "::mlir::zero::CountedElements", "getCounted">, InterfaceMethod<[{
+    Whether the result is their sum, and no mean.
+  }], "bool", "isSum">, InterfaceMethod<[{
+    Makes the result the sum.
+  }], "void", "makeSum">];
 }
 
 #endif // ZERO_INTERFACES_COUNTEDMEANOPINTERFACE_TD

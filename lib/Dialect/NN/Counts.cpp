@@ -12,8 +12,9 @@ using namespace mlir;
 using namespace mlir::nn;
 using zero::CountedElements;
 
-Value nn::buildShare(OpBuilder &builder, Location loc,
-                     CountedElements counted) {
+/// Of numbers that are 1 where an element counts.
+static Value reduceCounts(OpBuilder &builder, Location loc,
+                          CountedElements counted, Reduction kind) {
   auto type = cast<RankedTensorType>(counted.values.getType());
   Attribute ignored =
       builder.getIntegerAttr(type.getElementType(), counted.ignored);
@@ -26,8 +27,25 @@ Value nn::buildShare(OpBuilder &builder, Location loc,
   if (type.getRank() == 0)
     return ones;
   return ReduceOp::create(
-      builder, loc, RankedTensorType::get({}, builder.getF32Type()), ones,
-      Reduction::Mean, llvm::to_vector(llvm::seq<int64_t>(type.getRank())));
+      builder, loc, RankedTensorType::get({}, builder.getF32Type()), ones, kind,
+      llvm::to_vector(llvm::seq<int64_t>(type.getRank())));
+}
+
+Value nn::buildShare(OpBuilder &builder, Location loc,
+                     CountedElements counted) {
+  return reduceCounts(builder, loc, counted, Reduction::Mean);
+}
+
+Value nn::buildCount(OpBuilder &builder, Location loc, CountedElements counted,
+                     RankedTensorType type) {
+  Value count = reduceCounts(builder, loc, counted, Reduction::Sum);
+  if (type.getElementType().isF64())
+    count = arith::ExtFOp::create(builder, loc, type, count);
+  Value one = arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(type,
+                             builder.getFloatAttr(type.getElementType(), 1.0)));
+  return arith::MaximumFOp::create(builder, loc, count, one);
 }
 
 /// `value` without conversions and reshapes.
@@ -77,3 +95,7 @@ CountedElements nn::findCounted(Value number) {
 CountedElements CrossEntropyOp::getCounted() {
   return {getTargets(), static_cast<int64_t>(getIgnoreIndex())};
 }
+
+bool CrossEntropyOp::isSum() { return getSum(); }
+
+void CrossEntropyOp::makeSum() { setSum(true); }

@@ -14,15 +14,16 @@ namespace {
 struct Loss {
   explicit Loss(CrossEntropyOp op)
       : op(op), loss(op.getLoss()), lse(op.getLse()), logits(op.getLogits()),
-        targets(op.getTargets()),
+        targets(op.getTargets()), sum(op.getSum()),
         ignored(static_cast<int64_t>(op.getIgnoreIndex())) {}
   explicit Loss(PartialCrossEntropyOp op)
       : op(op), loss(op.getLoss()), lse(op.getLse()), logits(op.getLogits()),
-        targets(op.getTargets()),
+        targets(op.getTargets()), sum(op.getSum()),
         ignored(static_cast<int64_t>(op.getIgnoreIndex())), partial(op) {}
 
   Operation *op;
   Value loss, lse, logits, targets;
+  bool sum; ///< of the rows that count, no mean
   int64_t ignored;
   PartialCrossEntropyOp partial = {}; ///< null: the loss is of all classes
   LinearOp linear = {};
@@ -214,7 +215,7 @@ static int64_t countChunk(RankedTensorType logits, int64_t chunkBytes) {
 void Loss::fuseForward(ImplicitLocOpBuilder &builder, Value x, int64_t chunk) {
   auto fused = LinearCrossEntropyOp::create(
       builder, loss.getType(), x, linear.getW(), targets, linear.getBias(),
-      linear.getTransposed(), chunk, ignored,
+      linear.getTransposed(), chunk, sum, ignored,
       cast<CrossEntropyOp>(op).getClassesAttr());
   loss.replaceAllUsesWith(fused.getLoss());
 }
@@ -225,7 +226,7 @@ void Loss::fuseGradient(ImplicitLocOpBuilder &builder, Value x, int64_t chunk) {
       builder, loss.getType(), x.getType(), linear.getW().getType(),
       db ? db.getY().getType() : Type(),
       cast<CrossEntropyGradOp>(grad).getDloss(), x, linear.getW(), targets,
-      linear.getBias(), linear.getTransposed(), chunk, ignored,
+      linear.getBias(), linear.getTransposed(), chunk, sum, ignored,
       cast<CrossEntropyOp>(op).getClassesAttr());
   loss.replaceAllUsesWith(fused.getLoss());
   replaceGradients(builder, fused.getDx(), fused.getDw(), fused.getDb());
@@ -235,7 +236,7 @@ void Loss::fuseGradient(ImplicitLocOpBuilder &builder, Value x, int64_t chunk) {
 void Loss::fusePartial(ImplicitLocOpBuilder &builder, Value x, int64_t chunk) {
   auto fused = LinearPartialCrossEntropyOp::create(
       builder, loss.getType(), lse.getType(), x, linear.getW(), targets,
-      partial.getFirst(), linear.getBias(), linear.getTransposed(), chunk,
+      partial.getFirst(), linear.getBias(), linear.getTransposed(), chunk, sum,
       ignored, partial.getClasses());
   if (grad) {
     auto old = cast<PartialCrossEntropyGradOp>(grad);
@@ -244,7 +245,7 @@ void Loss::fusePartial(ImplicitLocOpBuilder &builder, Value x, int64_t chunk) {
         builder, x.getType(), linear.getW().getType(),
         db ? db.getY().getType() : Type(), old.getDloss(), old.getDlse(), x,
         linear.getW(), targets, partial.getFirst(), fused.getLse(),
-        linear.getBias(), linear.getTransposed(), chunk, ignored,
+        linear.getBias(), linear.getTransposed(), chunk, sum, ignored,
         partial.getClasses());
     replaceGradients(builder, gradient.getDx(), gradient.getDw(),
                      gradient.getDb());

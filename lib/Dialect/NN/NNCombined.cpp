@@ -71,11 +71,12 @@ SmallVector<Value> CrossEntropyOp::buildOfRange(OpBuilder &builder,
   auto ignored = static_cast<int64_t>(getIgnoreIndex());
   auto within = PartialCrossEntropyOp::create(
       b, TypeRange{getLoss().getType(), getLse().getType()}, operands[0],
-      targets, range.getFirst(), ignored, classes);
+      targets, range.getFirst(), getSum(), ignored, classes);
   auto among = CrossEntropyOp::create(
       b, TypeRange{getLoss().getType(), getLse().getType()},
       range.gather(within.getLse()),
-      buildRanges(b, targets, ignored, range.getSize()), /*ignore_index=*/-100,
+      buildRanges(b, targets, ignored, range.getSize()), getSum(),
+      /*ignore_index=*/-100,
       /*classes=*/IntegerAttr());
   Value loss =
       arith::AddFOp::create(b, among.getLoss(), range.sum(within.getLoss()));
@@ -99,6 +100,6 @@ LogicalResult PartialCrossEntropyOp::buildGradient(
       builder, getLoc(), getLogits().getType(),
       orZeros(builder, resultGradients[0], getLoss()),
       orZeros(builder, resultGradients[1], getLse()), getLogits(), getTargets(),
-      getFirst(), getLse(), getIgnoreIndex(), getClasses());
+      getFirst(), getLse(), getSum(), getIgnoreIndex(), getClasses());
   return success();
 }

@@ -232,7 +232,7 @@ LogicalResult CrossEntropyOp::buildGradient(OpBuilder &builder,
   if (resultGradients[0] && wanted[0])
     gradients[0] = CrossEntropyGradOp::create(
         builder, getLoc(), getLogits().getType(), resultGradients[0],
-        getLogits(), getTargets(), getLse(), getIgnoreIndex(),
+        getLogits(), getTargets(), getLse(), getSum(), getIgnoreIndex(),
         getClassesAttr());
   return success();
 }

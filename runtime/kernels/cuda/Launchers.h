@@ -103,11 +103,13 @@ void softmax(const RowsShape &shape, const void *x, void *y,
 void softmaxGrad(const RowsShape &shape, const void *dy, const void *y,
                  void *dx, cudaStream_t stream);
 
-/// The target whose rows do not count, and how many classes there are: columns
-/// behind them are padding. Where `first` is not null, columns are a range of
-/// the classes from there on.
+/// The target whose rows do not count, how many classes there are, behind which
+/// columns are padding, and whether the loss is the sum of those of rows and no
+/// mean. Where `first` is not null, columns are a range of the classes from
+/// there on.
 struct LossClasses {
   int ignored, count;
+  bool isSum;
   const int32_t *first = nullptr;
 };
 
@@ -127,11 +129,12 @@ void crossEntropyGrad(const RowsShape &shape, LossClasses classes,
 void lossOfRows(const RowsShape &shape, LossClasses classes, const void *logits,
                 const int32_t *targets, float *lse, float *losses,
                 Control *control, cudaStream_t stream);
-/// The mean of those that count.
-void meanLoss(int64_t rows, int ignored, const int32_t *targets,
+/// The mean of those that count, or their sum.
+void meanLoss(int64_t rows, LossClasses classes, const int32_t *targets,
               const float *losses, float *loss, cudaStream_t stream);
-/// `dloss` by their number, which is what a row's gradient is multiplied by:
-void lossScale(int64_t rows, int ignored, const int32_t *targets,
+/// `dloss`, of a mean by their number, which is what a row's gradient is
+/// multiplied by:
+void lossScale(int64_t rows, LossClasses classes, const int32_t *targets,
                const float *dloss, float *scale, cudaStream_t stream);
 void lossGradOfRows(const RowsShape &shape, LossClasses classes,
                     const float *scale, const float *dlse, const void *logits,

@@ -55,7 +55,7 @@ public:
     for (int64_t first = 0; first < shape.rows; first += shape.chunk)
       runChunk(buffers, space, first, sums);
     if (!shape.isPartial || !shape.isGradient)
-      meanLoss(shape.rows, int(shape.ignored), targets,
+      meanLoss(shape.rows, classesOfLoss(), targets,
                reinterpret_cast<float *>(space + lossesAt),
                at<float>(buffers, shape.loss()), stream);
     if (sums.dw && sums.dw != buffers[shape.dw()])
@@ -102,6 +102,10 @@ private:
     return made;
   }
 
+  LossClasses classesOfLoss() const {
+    return {int(shape.ignored), int(shape.classes), shape.sum};
+  }
+
   size_t take(size_t size) {
     // A whole number of cache lines, which is what cuBLASLt's operands want.
     constexpr size_t line = 256;
@@ -123,7 +127,7 @@ private:
     Sums sums = {dwSums(buffers, space), nullptr};
     check(cudaMemsetAsync(sums.dw, 0, count * sizeof(float), stream),
           "cudaMemsetAsync");
-    lossScale(shape.rows, int(shape.ignored),
+    lossScale(shape.rows, classesOfLoss(),
               at<int32_t>(buffers, shape.targets()), at<float>(buffers, 0),
               reinterpret_cast<float *>(space + scaleAt), stream);
     if (!shape.bias)
@@ -178,7 +182,7 @@ private:
     void *const ofLogits[] = {
         x, w, shape.bias ? buffers[shape.biasAt()] : logits, logits};
     products.logits->run(ofLogits, scratch);
-    LossClasses classes = {int(shape.ignored), int(shape.classes)};
+    LossClasses classes = classesOfLoss();
     if (shape.isPartial)
       classes.first = at<int32_t>(buffers, shape.first());
     if (!shape.isPartial || !shape.isGradient)

@@ -14,7 +14,7 @@ RowsShape shapeOf(const TensorType &type) {
 
 LossClasses classesOf(const KernelSpec &spec, const RowsShape &logits) {
   return {int(spec.integer("ignore_index", kIgnoreIndex)),
-          int(spec.integer("classes", logits.width))};
+          int(spec.integer("classes", logits.width)), spec.integer("sum") != 0};
 }
 
 /// `adds`: of a sum, which is the last result.

@@ -157,32 +157,32 @@ __global__ void __launch_bounds__(kRowThreads)
   }
 }
 
-/// One block: the mean of the losses that count, in f64.
+/// One block: the mean of the losses that count, or their sum, in f64.
 __global__ void __launch_bounds__(kLossThreads)
-    meanLossKernel(int64_t rows, int ignored, const int32_t *targets,
+    meanLossKernel(int64_t rows, LossClasses classes, const int32_t *targets,
                    const float *losses, float *loss) {
   double sum = 0;
   int64_t counted = 0;
   for (int64_t r = threadIdx.x; r < rows; r += blockDim.x) {
-    counted += targets[r] != ignored;
+    counted += targets[r] != classes.ignored;
     sum += losses[r];
   }
   sum = overBlock<Sum>(sum, 0.0);
   counted = overBlock<Sum>(counted, int64_t(0));
   if (threadIdx.x == 0)
-    *loss = counted ? float(sum / counted) : 0.0f;
+    *loss = classes.isSum ? float(sum) : counted ? float(sum / counted) : 0.0f;
 }
 
 /// One block: what each row's gradient is multiplied by.
 __global__ void __launch_bounds__(kLossThreads)
-    lossScaleKernel(int64_t rows, int ignored, const int32_t *targets,
+    lossScaleKernel(int64_t rows, LossClasses classes, const int32_t *targets,
                     const float *dloss, float *scale) {
   int64_t counted = 0;
   for (int64_t r = threadIdx.x; r < rows; r += blockDim.x)
-    counted += targets[r] != ignored;
+    counted += targets[r] != classes.ignored;
   counted = overBlock<Sum>(counted, int64_t(0));
   if (threadIdx.x == 0)
-    *scale = *dloss / counted;
+    *scale = classes.isSum ? *dloss : *dloss / counted;
 }
 
 /// Each thread reads an element before it writes it, so the result may take
@@ -287,18 +287,18 @@ void zrt::cuda::lossOfRows(const RowsShape &shape, LossClasses classes,
   checkLaunch("cross_entropy");
 }
 
-void zrt::cuda::meanLoss(int64_t rows, int ignored, const int32_t *targets,
-                         const float *losses, float *loss,
-                         cudaStream_t stream) {
-  meanLossKernel<<<1, kLossThreads, 0, stream>>>(rows, ignored, targets, losses,
+void zrt::cuda::meanLoss(int64_t rows, LossClasses classes,
+                         const int32_t *targets, const float *losses,
+                         float *loss, cudaStream_t stream) {
+  meanLossKernel<<<1, kLossThreads, 0, stream>>>(rows, classes, targets, losses,
                                                  loss);
   checkLaunch("cross_entropy");
 }
 
-void zrt::cuda::lossScale(int64_t rows, int ignored, const int32_t *targets,
-                          const float *dloss, float *scale,
-                          cudaStream_t stream) {
-  lossScaleKernel<<<1, kLossThreads, 0, stream>>>(rows, ignored, targets, dloss,
+void zrt::cuda::lossScale(int64_t rows, LossClasses classes,
+                          const int32_t *targets, const float *dloss,
+                          float *scale, cudaStream_t stream) {
+  lossScaleKernel<<<1, kLossThreads, 0, stream>>>(rows, classes, targets, dloss,
                                                   scale);
   checkLaunch("cross_entropy_grad");
 }
@@ -327,7 +327,7 @@ void zrt::cuda::crossEntropy(const RowsShape &shape, LossClasses classes,
                              Control *control, cudaStream_t stream) {
   auto *losses = static_cast<float *>(workspace);
   lossOfRows(shape, classes, logits, targets, lse, losses, control, stream);
-  meanLoss(shape.rows, classes.ignored, targets, losses, loss, stream);
+  meanLoss(shape.rows, classes, targets, losses, loss, stream);
 }
 
 void zrt::cuda::crossEntropyGrad(const RowsShape &shape, LossClasses classes,
@@ -338,7 +338,7 @@ void zrt::cuda::crossEntropyGrad(const RowsShape &shape, LossClasses classes,
   if (shape.rows == 0)
     return;
   auto *scale = static_cast<float *>(workspace);
-  lossScale(shape.rows, classes.ignored, targets, dloss, scale, stream);
+  lossScale(shape.rows, classes, targets, dloss, scale, stream);
   lossGradOfRows(shape, classes, scale, dlse, logits, targets, lse, dlogits,
                  stream);
 }

@@ -30,6 +30,7 @@ template <typename T> class CrossEntropy final : public Kernel {
 public:
   CrossEntropy(const KernelSpec &spec, const KernelContext &context)
       : pool(*context.pool), isPartial(spec.operands.size() > 2),
+        isSum(spec.integer("sum") != 0),
         ignored(spec.integer("ignore_index", kIgnoreIndex)),
         rows(rowsOf(spec.operands[0])),
         classes(spec.integer("classes", rows.width)) {}
@@ -41,7 +42,8 @@ public:
                            classes, ignored);
     const int results = isPartial ? 3 : 2;
     float *lse = at<float>(buffers, results + 1);
-    int64_t count = countTargets(targets, rows.count, classes, ignored);
+    const int64_t count =
+        divisorOf(isSum, countTargets(targets, rows.count, classes, ignored));
     pool.parallelFor(
         rows.count, rowGrain(rows.width), [&](int64_t begin, int64_t end) {
           for (int64_t r = begin; r < end; ++r)
@@ -58,7 +60,7 @@ public:
 
 private:
   ThreadPool &pool;
-  bool isPartial;
+  bool isPartial, isSum;
   int64_t ignored;
   Rows rows;
   int64_t classes;
@@ -69,6 +71,7 @@ template <typename T> class CrossEntropyGrad final : public Kernel {
 public:
   CrossEntropyGrad(const KernelSpec &spec, const KernelContext &context)
       : pool(*context.pool), isPartial(spec.operands.size() > 4),
+        isSum(spec.integer("sum") != 0),
         ignored(spec.integer("ignore_index", kIgnoreIndex)),
         rows(rowsOf(spec.operands[isPartial ? 2 : 1])),
         classes(spec.integer("classes", rows.width)) {}
@@ -82,8 +85,9 @@ public:
     const float *dlse = isPartial ? at<float>(buffers, 1) : nullptr;
     const float *lse = at<float>(buffers, lseAt);
     T *result = at<T>(buffers, lseAt + 1);
-    const float scale = *at<float>(buffers, 0) /
-                        countTargets(targets, rows.count, classes, ignored);
+    const float scale =
+        *at<float>(buffers, 0) /
+        divisorOf(isSum, countTargets(targets, rows.count, classes, ignored));
     const int64_t width = rows.width;
     pool.parallelFor(
         rows.count, rowGrain(width), [&](int64_t begin, int64_t end) {
@@ -106,7 +110,7 @@ public:
 
 private:
   ThreadPool &pool;
-  bool isPartial;
+  bool isPartial, isSum;
   int64_t ignored;
   Rows rows;
   int64_t classes;

@@ -16,6 +16,12 @@ namespace zrt::host {
 int64_t countTargets(const int32_t *targets, int64_t rows, int64_t classes,
                      int64_t ignored);
 
+/// What the sum of the losses of rows is divided by: their number, or 1 where
+/// the loss is the sum.
+inline int64_t divisorOf(bool isSum, int64_t count) {
+  return isSum ? 1 : count;
+}
+
 /// The classes that a kernel has logits of, of all `classes`.
 struct ClassRange {
   int64_t first, count, ignored;

@@ -50,7 +50,8 @@ public:
     char *space = static_cast<char *>(workspace);
     const int32_t *targets = at<int32_t>(buffers, shape.targets());
     const int64_t count =
-        countTargets(targets, shape.rows, shape.classes, shape.ignored);
+        divisorOf(shape.sum, countTargets(targets, shape.rows, shape.classes,
+                                          shape.ignored));
     const float scale = shape.isGradient ? *at<float>(buffers, 0) / count : 0;
     float *dw = keepsSums()        ? reinterpret_cast<float *>(space + dwAt)
                 : shape.isGradient ? at<float>(buffers, shape.dw())

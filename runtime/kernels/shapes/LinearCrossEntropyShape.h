@@ -15,6 +15,7 @@ namespace zrt {
 struct LinearCrossEntropyShape {
   DataType type;
   bool isPartial, isGradient, transposed, bias;
+  bool sum;                     ///< of the losses of rows, no mean
   int64_t rows, depth, columns; ///< x is rows x depth, logits rows x columns
   int64_t classes;              ///< of the loss: columns behind are padding
   int64_t chunk;                ///< rows of logits at a time
@@ -24,7 +25,7 @@ struct LinearCrossEntropyShape {
       : isPartial(spec.name.find("partial") != std::string::npos),
         isGradient(spec.name.find("_grad") != std::string::npos),
         transposed(spec.integer("transposed") != 0),
-        bias(spec.integer("bias") != 0),
+        bias(spec.integer("bias") != 0), sum(spec.integer("sum") != 0),
         ignored(spec.integer("ignore_index", kIgnoreIndex)) {
     const TensorType &x = spec.operands[this->x()];
     const TensorType &w = spec.operands[this->w()];

@@ -183,14 +183,14 @@ func.func @partial_cross_entropy(%l: tensor<4x16x256xbf16>, %y: tensor<4x16xi32>
 // CHECK-LABEL: func.func @cross_entropy
 // CHECK: nn.cross_entropy %{{[a-z0-9]*}}, %{{[a-z0-9]*}} : (tensor<4x16x256xbf16>, tensor<4x16xi32>) -> (tensor<f32>, tensor<4x16xf32>)
 // CHECK: nn.cross_entropy %{{.*}}, %{{.*}} ignore_index 0 :
-// CHECK: nn.cross_entropy %{{.*}}, %{{.*}} ignore_index 0 classes 250 :
-// CHECK: nn.cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} classes 250 :
+// CHECK: nn.cross_entropy %{{.*}}, %{{.*}} sum ignore_index 0 classes 250 :
+// CHECK: nn.cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} sum classes 250 :
 // CHECK: nn.cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} ignore_index 0 :
 func.func @cross_entropy(%l: tensor<4x16x256xbf16>, %y: tensor<4x16xi32>) {
   %loss, %lse = nn.cross_entropy %l, %y : (tensor<4x16x256xbf16>, tensor<4x16xi32>) -> (tensor<f32>, tensor<4x16xf32>)
   %lost, %lsf = nn.cross_entropy %l, %y ignore_index 0 : (tensor<4x16x256xbf16>, tensor<4x16xi32>) -> (tensor<f32>, tensor<4x16xf32>)
-  %lust, %lsg = nn.cross_entropy %l, %y ignore_index 0 classes 250 : (tensor<4x16x256xbf16>, tensor<4x16xi32>) -> (tensor<f32>, tensor<4x16xf32>)
-  %dm = nn.cross_entropy_grad %lust, %l, %y, %lsg classes 250 : (tensor<f32>, tensor<4x16x256xbf16>, tensor<4x16xi32>, tensor<4x16xf32>) -> tensor<4x16x256xbf16>
+  %lust, %lsg = nn.cross_entropy %l, %y sum ignore_index 0 classes 250 : (tensor<4x16x256xbf16>, tensor<4x16xi32>) -> (tensor<f32>, tensor<4x16xf32>)
+  %dm = nn.cross_entropy_grad %lust, %l, %y, %lsg sum classes 250 : (tensor<f32>, tensor<4x16x256xbf16>, tensor<4x16xi32>, tensor<4x16xf32>) -> tensor<4x16x256xbf16>
   %dl = nn.cross_entropy_grad %lost, %l, %y, %lsf ignore_index 0 : (tensor<f32>, tensor<4x16x256xbf16>, tensor<4x16xi32>, tensor<4x16xf32>) -> tensor<4x16x256xbf16>
   return
 }

@@ -77,9 +77,9 @@ std::vector<Array> lossInputs(DataType type, int64_t rows, int64_t width,
   return inputs;
 }
 
-/// `offset` is in all logits.
+/// `offset` is in all logits. The loss is a mean, or where `isSum` the sum.
 void checkLoss(DataType type, int64_t rows, int64_t width, int64_t ignore,
-               double offset = 0) {
+               double offset = 0, bool isSum = false) {
   std::vector<Array> inputs = lossInputs(type, rows, width, ignore);
   for (int64_t i = 0; offset != 0 && i < rows * width; ++i)
     inputs[0].set(i, inputs[0][i] + offset);
@@ -93,9 +93,11 @@ void checkLoss(DataType type, int64_t rows, int64_t width, int64_t ignore,
       sum -= std::log(p[r * width + int64_t(targets[r])]);
       ++count;
     }
+  if (isSum)
+    count = 1;
   KernelSpec forward = makeSpec("nn.cross_entropy", inputs,
                                 {{DataType::F32, {}}, {DataType::F32, {rows}}});
-  forward.ints["ignore_index"] = {ignore};
+  forward.ints = {{"ignore_index", {ignore}}, {"sum", {isSum}}};
   std::vector<Array> results = checkKernel(
       forward, inputs,
       [&](const std::vector<Array> &) {
@@ -108,7 +110,7 @@ void checkLoss(DataType type, int64_t rows, int64_t width, int64_t ignore,
   std::vector<Array> all = {seed, logits, targets, results[1]};
   KernelSpec backward =
       makeSpec("nn.cross_entropy_grad", all, {{type, {rows, width}}});
-  backward.ints["ignore_index"] = {ignore};
+  backward.ints = {{"ignore_index", {ignore}}, {"sum", {isSum}}};
   checkKernel(
       backward, all,
       [&](const std::vector<Array> &) {
@@ -129,6 +131,11 @@ TEST(KernelCrossEntropy, LossAndGradient) {
       checkLoss(type, 7, width, -100);
       checkLoss(type, 133, width, 0);
     }
+}
+
+TEST(KernelCrossEntropy, OfASum) {
+  for (DataType type : kFloats)
+    checkLoss(type, 13, 13, 0, /*offset=*/0, /*isSum=*/true);
 }
 
 // Where the logarithm of the sum is large, it has lost the digits that loss and

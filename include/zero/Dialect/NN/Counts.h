@@ -12,6 +12,11 @@ namespace mlir::nn {
 Value buildShare(OpBuilder &builder, Location loc,
                  zero::CountedElements counted);
 
+/// How many elements of `counted` count, at least 1, as a scalar of `type`,
+/// f32 or f64.
+Value buildCount(OpBuilder &builder, Location loc,
+                 zero::CountedElements counted, RankedTensorType type);
+
 /// What the scalar `number` is the sum of, or, where that is less, a constant
 /// of at most 1; null where it is something else.
 Value findSummed(Value number);

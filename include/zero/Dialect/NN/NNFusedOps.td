@@ -114,16 +114,17 @@ def NN_LinearWeightGradOp : NN_SignedOp<"linear_weight_grad",
 def NN_LinearCrossEntropyOp : NN_SignedOp<"linear_cross_entropy",
     [Floats<"x", "r..,k">, Floats<"w", "k,n", "", "~transposed">,
      Indices<"targets", "r..">, OptionalFloats<"bias", "n">],
-    [Flag<"transposed">, Int<"chunk", ">=1">,
+    [Flag<"transposed">, Int<"chunk", ">=1">, Flag<"sum">,
      NN_Attribute<"ignore_index", "int?", DefaultValuedAttr<I64Attr, "-100">>,
      OptionalInt<"classes">, Present<"bias">],
     [Statistics<"loss", "">],
-    "combined n"> {
+    "combined n, sum r?sum"> {
   let summary = "nn.linear and nn.cross_entropy, some rows at a time";
   let text = [{
     The loss that `nn.cross_entropy` computes of what `nn.linear` computes. The
     logits of `chunk` rows at a time are in the kernel's workspace, with the
-    element type of `x`, and nowhere else. `classes` is that of `nn.cross_entropy`.
+    element type of `x`, and nowhere else. `sum` and `classes` are those of
+    `nn.cross_entropy`.
 
     `zero-fuse-cross-entropy` makes it, after differentiation.
   }];
@@ -138,7 +139,8 @@ def NN_LinearCrossEntropyOp : NN_SignedOp<"linear_cross_entropy",
   let work = [{linearLossFlops<1, 4>, linearLossBytes<false>, checkLinearLoss, linearLossProducts<1>}];
   let assemblyFormat = [{
     $x `,` $w `,` $targets (`bias` $bias^)? (`transposed` $transposed^)?
-    `chunk` $chunk (`ignore_index` $ignore_index^)? (`classes` $classes^)?
+    `chunk` $chunk (`sum` $sum^)?
+    (`ignore_index` $ignore_index^)? (`classes` $classes^)?
     attr-dict `:` functional-type(operands, results)
   }];
 }
@@ -147,12 +149,12 @@ def NN_LinearCrossEntropyGradOp : NN_SignedOp<"linear_cross_entropy_grad",
     [Statistics<"dloss", "">, Floats<"x", "r..,k">,
      Floats<"w", "k,n", "", "~transposed">, Indices<"targets", "r..">,
      OptionalFloats<"bias", "n">],
-    [Flag<"transposed">, Int<"chunk", ">=1">,
+    [Flag<"transposed">, Int<"chunk", ">=1">, Flag<"sum">,
      NN_Attribute<"ignore_index", "int?", DefaultValuedAttr<I64Attr, "-100">>,
      OptionalInt<"classes">, Present<"bias">],
     [Statistics<"loss", "">, Floats<"dx", "r..,k">,
      Floats<"dw", "k,n", "", "~transposed">, OptionalFloats<"db", "n">],
-    "combined n"> {
+    "combined n, sum r?sum"> {
   let summary = "nn.linear_cross_entropy and its gradient at once";
   let text = [{
     `loss` is that of `nn.linear_cross_entropy`; `dx`, `dw` and `db` are its
@@ -175,7 +177,7 @@ def NN_LinearCrossEntropyGradOp : NN_SignedOp<"linear_cross_entropy_grad",
   let work = [{linearLossFlops<3, 8>, linearLossBytes<true>, checkLinearLoss, linearLossProducts<3>}];
   let assemblyFormat = [{
     $dloss `,` $x `,` $w `,` $targets (`bias` $bias^)?
-    (`transposed` $transposed^)? `chunk` $chunk
+    (`transposed` $transposed^)? `chunk` $chunk (`sum` $sum^)?
     (`ignore_index` $ignore_index^)? (`classes` $classes^)? attr-dict
     `:` functional-type(operands, results)
   }];
@@ -185,11 +187,11 @@ def NN_LinearPartialCrossEntropyOp : NN_SignedOp<"linear_partial_cross_entropy",
     [Floats<"x", "r..,k">, Floats<"w", "k,n", "", "~transposed">,
      Indices<"targets", "r..">, Indices<"first", "">,
      OptionalFloats<"bias", "n">],
-    [Flag<"transposed">, Int<"chunk", ">=1">,
+    [Flag<"transposed">, Int<"chunk", ">=1">, Flag<"sum">,
      NN_Attribute<"ignore_index", "int?", DefaultValuedAttr<I64Attr, "-100">>,
      Int<"classes", ">=1">, Present<"bias">],
     [Statistics<"loss", "">, Statistics<"lse", "r..">],
-    "combined n"> {
+    "combined n, sum r?sum"> {
   let summary = "nn.linear and nn.partial_cross_entropy, some rows at a time";
   let text = [{
     What `nn.partial_cross_entropy` computes of what `nn.linear` computes, with the
@@ -205,7 +207,8 @@ def NN_LinearPartialCrossEntropyOp : NN_SignedOp<"linear_partial_cross_entropy",
   let work = [{linearLossFlops<1, 4>, linearLossBytes<false>, nullptr, linearLossProducts<1>}];
   let assemblyFormat = [{
     $x `,` $w `,` $targets `,` $first (`bias` $bias^)? (`transposed` $transposed^)?
-    `chunk` $chunk (`ignore_index` $ignore_index^)? `classes` $classes
+    `chunk` $chunk (`sum` $sum^)?
+    (`ignore_index` $ignore_index^)? `classes` $classes
     attr-dict `:` functional-type(operands, results)
   }];
 }
@@ -216,12 +219,12 @@ def NN_LinearPartialCrossEntropyGradOp
      Floats<"w", "k,n", "", "~transposed">, Indices<"targets", "r..">,
      Indices<"first", "">, Statistics<"lse", "r..">,
      OptionalFloats<"bias", "n">],
-    [Flag<"transposed">, Int<"chunk", ">=1">,
+    [Flag<"transposed">, Int<"chunk", ">=1">, Flag<"sum">,
      NN_Attribute<"ignore_index", "int?", DefaultValuedAttr<I64Attr, "-100">>,
      Int<"classes", ">=1">, Present<"bias">],
     [Floats<"dx", "r..,k">, Floats<"dw", "k,n", "", "~transposed">,
      OptionalFloats<"db", "n">],
-    "combined n"> {
+    "combined n, sum r?sum"> {
   let summary = "The gradient of nn.linear_partial_cross_entropy";
   let text = [{
     The logits of a chunk are computed a second time, and become the gradient of
@@ -241,7 +244,7 @@ def NN_LinearPartialCrossEntropyGradOp
   let work = [{linearLossFlops<3, 4>, linearLossBytes<true>, checkBiasGradient, linearLossProducts<3>}];
   let assemblyFormat = [{
     $dloss `,` $dlse `,` $x `,` $w `,` $targets `,` $first `,` $lse
-    (`bias` $bias^)? (`transposed` $transposed^)? `chunk` $chunk
+    (`bias` $bias^)? (`transposed` $transposed^)? `chunk` $chunk (`sum` $sum^)?
     (`ignore_index` $ignore_index^)? `classes` $classes attr-dict
     `:` functional-type(operands, results)
   }];

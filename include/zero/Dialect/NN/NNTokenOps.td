@@ -63,13 +63,14 @@ def NN_EmbeddingGradOp : NN_SignedOp<"embedding_grad",
   }];
 }
 
-// Rows of a loss are whole: it is a mean over those that count.
+// Rows of a mean are whole: the data decide how many of them count.
 def NN_CrossEntropyOp : NN_SignedOp<"cross_entropy",
     [Floats<"logits", "r..,n">, Indices<"targets", "r..">],
-    [NN_Attribute<"ignore_index", "int?", DefaultValuedAttr<I64Attr, "-100">>,
+    [Flag<"sum">,
+     NN_Attribute<"ignore_index", "int?", DefaultValuedAttr<I64Attr, "-100">>,
      OptionalInt<"classes">],
     [Statistics<"loss", "">, Statistics<"lse", "r..">],
-    "combined n",
+    "combined n, sum r?sum",
     [NN_Combined, NN_CountedMean, NN_Differentiable, NN_CountsUnpadded]> {
   let summary = "Mean of -log(probability of the target)";
   let text = [{
@@ -78,7 +79,7 @@ def NN_CrossEntropyOp : NN_SignedOp<"cross_entropy",
         lse[..] = log of the sum over v of exp(logits[.., v])
         loss    = mean over rows with target != ignore_index of (lse - logits[target])
 
-    `ignore_index` is -100 if not given, as in PyTorch: rows with that target do not
+    With `sum` the loss is the sum over those rows. `ignore_index` is -100 if not given, as in PyTorch: rows with that target do not
     count. With every row ignored the loss is 0, and so is its gradient. A target that is
     neither `ignore_index` nor in [0, V) is an error at run time. `classes`, if given,
     stands for V: logits from there on are padding, which nothing reads.
@@ -94,22 +95,23 @@ def NN_CrossEntropyOp : NN_SignedOp<"cross_entropy",
   }];
   let work = "logitsFlops, nullptr, checkClasses";
   let assemblyFormat = [{
-    $logits `,` $targets (`ignore_index` $ignore_index^)? (`classes` $classes^)?
-    attr-dict `:` functional-type(operands, results)
+    $logits `,` $targets (`sum` $sum^)? (`ignore_index` $ignore_index^)?
+    (`classes` $classes^)? attr-dict `:` functional-type(operands, results)
   }];
 }
 
 def NN_CrossEntropyGradOp : NN_SignedOp<"cross_entropy_grad",
     [Statistics<"dloss", "">, Floats<"logits", "r..,n">,
      Indices<"targets", "r..">, Statistics<"lse", "r..">],
-    [NN_Attribute<"ignore_index", "int?", DefaultValuedAttr<I64Attr, "-100">>,
+    [Flag<"sum">,
+     NN_Attribute<"ignore_index", "int?", DefaultValuedAttr<I64Attr, "-100">>,
      OptionalInt<"classes">],
     [Floats<"dlogits", "r..,n">],
-    "combined n, linear dloss", [OverwritesOperands]> {
+    "combined n, parallel r?sum, linear dloss", [OverwritesOperands]> {
   let summary = "Gradient of cross_entropy for the logits";
   let text = [{
     `dlogits[.., v] = dloss / count * (exp(logits[.., v] - lse) - [v = target])`,
-    0 in ignored rows; count is the number of the other rows. With `classes`, 0 in the
+    0 in ignored rows; count is the number of the other rows, or 1 with `sum`. With `classes`, 0 in the
     columns from there on.
   }];
   let details = [{
@@ -122,8 +124,8 @@ def NN_CrossEntropyGradOp : NN_SignedOp<"cross_entropy_grad",
   }];
   let work = "logitsFlops, nullptr, checkClasses";
   let assemblyFormat = [{
-    $dloss `,` $logits `,` $targets `,` $lse (`ignore_index` $ignore_index^)?
-    (`classes` $classes^)? attr-dict `:` functional-type(operands, results)
+    $dloss `,` $logits `,` $targets `,` $lse (`sum` $sum^)?
+    (`ignore_index` $ignore_index^)? (`classes` $classes^)? attr-dict `:` functional-type(operands, results)
   }];
 }
 
@@ -187,10 +189,11 @@ def NN_PartialEmbeddingGradOp : NN_SignedOp<"partial_embedding_grad",
 def NN_PartialCrossEntropyOp : NN_SignedOp<"partial_cross_entropy",
     [Floats<"logits", "r..,n">, Indices<"targets", "r..">,
      Indices<"first", "">],
-    [NN_Attribute<"ignore_index", "int?", DefaultValuedAttr<I64Attr, "-100">>,
+    [Flag<"sum">,
+     NN_Attribute<"ignore_index", "int?", DefaultValuedAttr<I64Attr, "-100">>,
      Int<"classes", ">=1">],
     [Statistics<"loss", "">, Statistics<"lse", "r..">],
-    "combined n", [NN_Differentiable]> {
+    "combined n, sum r?sum", [NN_Differentiable]> {
   let summary = "What a range of the classes gives of a cross entropy";
   let text = [{
     `logits` are those of the classes [first, first + N) of `classes`; what is behind
@@ -199,7 +202,7 @@ def NN_PartialCrossEntropyOp : NN_SignedOp<"partial_cross_entropy",
         lse[..] = log of the sum over the range of exp(logits[.., n]); -inf of none
         loss    = sum over rows whose target is in the range of
                   (lse - logits[target - first]), over the number of rows with
-                  target != ignore_index
+                  target != ignore_index, or over 1 with `sum`
 
     With R ranges, the loss of all classes is the sum of their `loss` and of
     `nn.cross_entropy` of the R numbers `lse` of each row, whose target is the range
@@ -215,8 +218,9 @@ def NN_PartialCrossEntropyOp : NN_SignedOp<"partial_cross_entropy",
   }];
   let work = "logitsFlops";
   let assemblyFormat = [{
-    $logits `,` $targets `,` $first (`ignore_index` $ignore_index^)?
-    `classes` $classes attr-dict `:` functional-type(operands, results)
+    $logits `,` $targets `,` $first (`sum` $sum^)?
+    (`ignore_index` $ignore_index^)? `classes` $classes attr-dict
+    `:` functional-type(operands, results)
   }];
 }
 
@@ -224,10 +228,11 @@ def NN_PartialCrossEntropyGradOp : NN_SignedOp<"partial_cross_entropy_grad",
     [Statistics<"dloss", "">, Statistics<"dlse", "r..">,
      Floats<"logits", "r..,n">, Indices<"targets", "r..">,
      Indices<"first", "">, Statistics<"lse", "r..">],
-    [NN_Attribute<"ignore_index", "int?", DefaultValuedAttr<I64Attr, "-100">>,
+    [Flag<"sum">,
+     NN_Attribute<"ignore_index", "int?", DefaultValuedAttr<I64Attr, "-100">>,
      Int<"classes", ">=1">],
     [Floats<"dlogits", "r..,n">],
-    "combined n", [OverwritesOperands]> {
+    "combined n, parallel r?sum", [OverwritesOperands]> {
   let summary = "Gradient of partial_cross_entropy for the logits";
   let text = [{
     `dlogits[.., n] = (dlse + g) * exp(logits[.., n] - lse) - g * [n + first = target]`,
@@ -243,7 +248,7 @@ def NN_PartialCrossEntropyGradOp : NN_SignedOp<"partial_cross_entropy_grad",
   let work = "logitsFlops";
   let assemblyFormat = [{
     $dloss `,` $dlse `,` $logits `,` $targets `,` $first `,` $lse
-    (`ignore_index` $ignore_index^)? `classes` $classes attr-dict
+    (`sum` $sum^)? (`ignore_index` $ignore_index^)? `classes` $classes attr-dict
     `:` functional-type(operands, results)
   }];
 }
