@@ -41,19 +41,39 @@ static Counter wordsFor(uint64_t seed, uint64_t id, uint64_t sample,
       {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
 }
 
-/// Element i of a sample is kept where word i mod 4 is at least p * 2^32.
-static LogicalResult dropout(nn::DropoutOp op, Evaluation &e) {
+/// Element i of a sample is kept where word i mod 4 is at least p * 2^32;
+/// `positionOf` says which element of it one of those here is.
+template <typename OpT>
+static void drop(OpT op, Evaluation &e,
+                 llvm::function_ref<uint64_t(int64_t element)> positionOf) {
   const Array &x = *e.in[0];
   double p = op.getP().convertToDouble();
   int64_t elements = x.innerSize(1);
   for (int64_t i = 0; i < x.size(); ++i) {
     uint64_t sample = e.context.firstSample + i / elements;
-    auto element = static_cast<uint64_t>(i % elements);
+    uint64_t element = positionOf(i % elements);
     Counter words = wordsFor(e.context.seed, op.getId(), sample, element / 4);
     bool kept = e.context.evaluating || words[element % 4] >= std::ldexp(p, 32);
     double factor = e.context.evaluating ? 1.0 : 1.0 / (1.0 - p);
     e.out[0].reals[i] = kept ? x.reals[i] * factor : 0.0;
   }
+}
+
+static LogicalResult dropout(nn::DropoutOp op, Evaluation &e) {
+  drop(op, e, [](int64_t element) { return element; });
+  return success();
+}
+
+static LogicalResult partialDropout(nn::PartialDropoutOp op, Evaluation &e) {
+  const Array &x = *e.in[0];
+  auto dim = static_cast<int64_t>(op.getDim());
+  int64_t inner = x.innerSize(dim + 1), part = x.shape[dim];
+  auto size = static_cast<int64_t>(op.getSize());
+  int64_t first = e.in[1]->integers[0];
+  drop(op, e, [&](int64_t element) {
+    int64_t row = element / inner;
+    return (row / part * size + first + row % part) * inner + element % inner;
+  });
   return success();
 }
 
@@ -77,4 +97,5 @@ static LogicalResult randomNormal(nn::RandomNormalOp op, Evaluation &e) {
 void rules::addRandom(EvaluationRules &rules) {
   rules.add<nn::RandomNormalOp>(randomNormal);
   rules.add<nn::DropoutOp>(dropout);
+  rules.add<nn::PartialDropoutOp>(partialDropout);
 }

@@ -53,6 +53,16 @@ LogicalResult DropoutOp::buildGradient(OpBuilder &builder,
   return success();
 }
 
+LogicalResult PartialDropoutOp::buildGradient(
+    OpBuilder &builder, ArrayRef<Value> resultGradients, ArrayRef<bool> wanted,
+    MutableArrayRef<Value> gradients) {
+  if (resultGradients[0] && wanted[0])
+    gradients[0] = PartialDropoutOp::create(
+        builder, getLoc(), getX().getType(), resultGradients[0], getFirst(),
+        getDim(), getSize(), getP(), getId());
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // broadcast, reduce
 //===----------------------------------------------------------------------===//

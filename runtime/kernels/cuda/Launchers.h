@@ -203,7 +203,14 @@ struct DropoutArguments {
   DataType type;
   const void *x;
   void *y;
-  int64_t samples, elements; ///< elements of a sample
+  int64_t samples;
+  /// Elements that lie side by side in the sample, how many such runs of it
+  /// there are, and how far they are apart.
+  int64_t run, runs, stride;
+  /// Of a part of a dimension its first index, and the elements of an index;
+  /// null: all is there.
+  const int32_t *first;
+  int64_t inner;
   uint32_t id, threshold;
   float scale;
   int rank, ranks;

@@ -155,7 +155,15 @@ public:
     arguments = {};
     arguments.type = x.type;
     arguments.samples = x.shape[0];
-    arguments.elements = product(x, 1, x.shape.size());
+    arguments.run = product(x, 1, x.shape.size());
+    arguments.runs = 1;
+    if ((isPartial = spec.operands.size() > 1)) {
+      const int64_t dim = spec.integer("dim");
+      arguments.inner = product(x, dim + 1, x.shape.size());
+      arguments.run = x.shape[dim] * arguments.inner;
+      arguments.runs = product(x, 1, dim);
+      arguments.stride = spec.integer("size") * arguments.inner;
+    }
     arguments.id = uint32_t(spec.integer("id"));
     arguments.threshold =
         uint32_t(std::min(std::ceil(std::ldexp(p, 32)), 4294967295.0));
@@ -167,13 +175,15 @@ public:
 
   void run(void *const *b, void *) override {
     arguments.x = b[0];
-    arguments.y = b[1];
+    arguments.first = isPartial ? at<int32_t>(b, 1) : nullptr;
+    arguments.y = b[1 + isPartial];
     dropout(arguments, stream);
   }
 
 private:
   cudaStream_t stream;
   DropoutArguments arguments;
+  bool isPartial;
 };
 
 } // namespace
@@ -185,6 +195,7 @@ void registerTokenKernels(Registry &registry) {
   registry.add("nn.partial_embedding_grad", makeKernel<EmbeddingGradKernel>);
   registry.add("nn.rotary", makeKernel<RotaryKernel>);
   registry.add("nn.dropout", makeKernel<DropoutKernel>);
+  registry.add("nn.partial_dropout", makeKernel<DropoutKernel>);
 }
 
 } // namespace zrt::cuda

@@ -265,35 +265,60 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// A counter makes four elements, and a thread a vector of a sample.
-template <typename T>
+constexpr int kWords = 4; // of a counter
+
+/// The words of elements `position` to `position` + 3 of a sample. Of a part
+/// they may be those of two counters.
+template <bool isPartial>
+__device__ void drawWords(int64_t position, uint32_t id, uint64_t sample,
+                          uint64_t seed, uint32_t (&words)[kWords]) {
+  uint32_t random[kWords] = {uint32_t(position / kWords), id, uint32_t(sample),
+                             uint32_t(sample >> 32)};
+  philox(random, seed);
+  const int shift = isPartial ? int(position % kWords) : 0;
+  uint32_t next[kWords] = {uint32_t(position / kWords) + 1, id,
+                           uint32_t(sample), uint32_t(sample >> 32)};
+  if (shift)
+    philox(next, seed);
+#pragma unroll
+  for (int lane = 0; lane < kWords; ++lane)
+    words[lane] = !shift                  ? random[lane]
+                  : lane + shift < kWords ? random[lane + shift]
+                                          : next[lane + shift - kWords];
+}
+
+/// A counter makes four elements, and a thread a vector of a run.
+template <typename T, bool isPartial>
 __global__ void __launch_bounds__(kThreads)
     dropoutKernel(DropoutArguments a, bool whole) {
-  constexpr int lanes = kWide<T>, words = 4;
+  constexpr int lanes = kWide<T>;
   const T *x = static_cast<const T *>(a.x);
   T *y = static_cast<T *>(a.y);
   const uint64_t firstSample =
       (a.control->batch * a.ranks + a.rank) * a.samples;
   const bool identity = a.control->evaluating != 0;
   const uint64_t seed = a.control->seed;
-  const int64_t vectors = (a.elements + lanes - 1) / lanes;
-  const int64_t total = a.samples * vectors;
+  const int64_t vectors = (a.run + lanes - 1) / lanes;
+  const int64_t total = a.samples * a.runs * vectors;
+  const int64_t first = isPartial ? *a.first * a.inner : 0;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
        i += int64_t(gridDim.x) * blockDim.x) {
-    const int64_t sample = i / vectors, element = i % vectors * lanes;
-    const int64_t rest = a.elements - element;
+    const int64_t row = i / vectors, element = i % vectors * lanes;
+    const int64_t rest = a.run - element;
     const int count = int(rest < lanes ? rest : lanes);
-    const int64_t at = sample * a.elements + element;
+    const int64_t at = row * a.run + element;
     Wide<T> values = loadWide(x, at, count, whole);
     if (!identity) {
-      const uint64_t global = firstSample + sample;
+      const uint64_t sample =
+          firstSample + uint64_t(isPartial ? row / a.runs : row);
+      const int64_t position =
+          (isPartial ? row % a.runs * a.stride + first : 0) + element;
 #pragma unroll
-      for (int part = 0; part < lanes; part += words) {
-        uint32_t random[words] = {uint32_t((element + part) / words), a.id,
-                                  uint32_t(global), uint32_t(global >> 32)};
-        philox(random, seed);
+      for (int part = 0; part < lanes; part += kWords) {
+        uint32_t random[kWords];
+        drawWords<isPartial>(position + part, a.id, sample, seed, random);
 #pragma unroll
-        for (int lane = 0; lane < words; ++lane) {
+        for (int lane = 0; lane < kWords; ++lane) {
           T &value = values.lanes[part + lane];
           // A dropped element is 0 even where it is infinite.
           value = fromFloat<T>(
@@ -419,15 +444,16 @@ void zrt::cuda::rotary(const RotaryArguments &a, cudaStream_t stream) {
 
 void zrt::cuda::dropout(const DropoutArguments &arguments,
                         cudaStream_t stream) {
-  if (arguments.samples * arguments.elements == 0)
+  const int64_t rows = arguments.samples * arguments.runs;
+  if (rows * arguments.run == 0)
     return;
   withType(arguments.type, [&](auto element) {
     using T = decltype(element);
-    const int64_t vectors = (arguments.elements + kWide<T> - 1) / kWide<T>;
-    dropoutKernel<T>
-        <<<blocksFor(arguments.samples * vectors, kThreads), kThreads, 0,
-           stream>>>(arguments, haveWideRows<T>(arguments.elements, arguments.x,
-                                                arguments.y));
+    const int64_t vectors = (arguments.run + kWide<T> - 1) / kWide<T>;
+    auto *kernel =
+        arguments.first ? dropoutKernel<T, true> : dropoutKernel<T, false>;
+    kernel<<<blocksFor(rows * vectors, kThreads), kThreads, 0, stream>>>(
+        arguments, haveWideRows<T>(arguments.run, arguments.x, arguments.y));
   });
   checkLaunch("dropout");
 }

@@ -1,5 +1,6 @@
-// nn.dropout. Element i of global sample n is kept where word i mod 4 of
-// philox({i / 4, id, n low, n high}, seed) is at least p * 2^32.
+// nn.dropout and nn.partial_dropout. Element i of global sample n is kept where
+// word i mod 4 of philox({i / 4, id, n low, n high}, seed) is at least p *
+// 2^32.
 #include "kernels/host/Host.h"
 #include "kernels/host/Philox.h"
 
@@ -17,7 +18,14 @@ public:
     const TensorType &x = spec.operands[0];
     const double p = spec.real("p");
     samples = x.shape[0];
-    elements = product(x, 1, x.shape.size());
+    length = product(x, 1, x.shape.size());
+    if (spec.operands.size() > 1) {
+      const int64_t dim = spec.integer("dim");
+      inner = product(x, dim + 1, x.shape.size());
+      length = x.shape[dim] * inner;
+      runs = product(x, 1, dim);
+      stride = spec.integer("size") * inner;
+    }
     // A word is an integer: at least p * 2^32 is at least its ceiling. The
     // largest p below 1 has none: there the last word is kept all the same.
     threshold = static_cast<uint32_t>(
@@ -27,23 +35,25 @@ public:
 
   void run(void *const *buffers, void *) override {
     const T *x = at<T>(buffers, 0);
-    T *y = at<T>(buffers, 1);
+    T *y = at<T>(buffers, inner ? 2 : 1);
     const Control &control = *context.control;
     const uint64_t first =
         (control.batch * context.sampleRanks + context.sampleIndex) * samples;
-    const int64_t blocks = (elements + kBlock - 1) / kBlock;
+    const int64_t begins = inner ? *at<int32_t>(buffers, 1) * inner : 0;
+    const int64_t blocks = (length + kBlock - 1) / kBlock;
     const bool identity = control.evaluating != 0;
     context.pool->parallelFor(
-        samples * blocks, 4, [&](int64_t begin, int64_t end) {
+        samples * runs * blocks, 4, [&](int64_t begin, int64_t end) {
           for (int64_t b = begin; b < end; ++b) {
-            int64_t sample = b / blocks, from = b % blocks * kBlock;
-            int64_t count = std::min(kBlock, elements - from);
-            int64_t offset = sample * elements + from;
+            int64_t row = b / blocks, from = b % blocks * kBlock;
+            int64_t count = std::min(kBlock, length - from);
+            int64_t offset = row * length + from;
             if (identity)
               std::memmove(static_cast<void *>(y + offset), x + offset,
                            count * sizeof(T));
             else
-              drop(control.seed, first + sample, from, count, x + offset,
+              drop(control.seed, first + row / runs,
+                   row % runs * stride + begins + from, count, x + offset,
                    y + offset);
           }
         });
@@ -52,13 +62,17 @@ public:
 private:
   static constexpr int64_t kBlock = 1024; // elements; a multiple of 64
 
-  /// Sixteen counters at a time make 64 factors.
+  /// Sixteen counters at a time make 64 factors. Where the first element is not
+  /// the first of its counter, those in front of it are left out.
   void drop(uint64_t seed, uint64_t sample, int64_t from, int64_t count,
             const T *x, T *y) const {
     alignas(64) float factors[64];
-    for (int64_t i = 0; i < count; i += 64) {
+    const int64_t skipped = from % 4;
+    for (int64_t i = 0; i < count; i += 64 - skipped) {
       fillFactors(seed, sample, static_cast<uint32_t>((from + i) / 4), factors);
-      const int64_t rest = std::min<int64_t>(64, count - i);
+      const int64_t rest = std::min<int64_t>(64 - skipped, count - i);
+      if (skipped)
+        std::memmove(factors, factors + skipped, rest * sizeof(float));
       const T *source = x + i;
       T *target = y + i;
       forEachVector(rest, [&](Lanes at) {
@@ -87,7 +101,11 @@ private:
 
   KernelContext context;
   uint32_t id;
-  int64_t samples, elements;
+  int64_t samples;
+  /// Elements that lie side by side in the sample, how many such runs of it
+  /// there are, and how far they are apart. `inner` is what an index of the
+  /// dimension that is cut has of them; 0 where none is.
+  int64_t length, runs = 1, stride = 0, inner = 0;
   uint32_t threshold;
   float scale;
 };
@@ -96,6 +114,7 @@ private:
 
 void registerDropout(Registry &registry) {
   registry.add("nn.dropout", makeByOperand<Dropout>);
+  registry.add("nn.partial_dropout", makeByOperand<Dropout>);
 }
 
 } // namespace zrt::host

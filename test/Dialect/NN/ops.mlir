@@ -125,6 +125,7 @@ func.func @norms(%x: tensor<4x16x64xbf16>, %w: tensor<64xbf16>, %z: tensor<3x5xf
 // CHECK: nn.silu_mul %{{.*}}, %{{.*}} : tensor<4x16xf32>
 // CHECK: %{{.*}}, %{{.*}} = nn.silu_mul_grad %{{.*}}, %{{.*}}, %{{.*}} : tensor<4x16xf32>
 // CHECK: nn.dropout %{{.*}} p 1.000000e-01 id 3 : tensor<4x16xf32>
+// CHECK: nn.partial_dropout %{{.*}}, %{{.*}} dim 1 of 32 p 1.000000e-01 id 3 : (tensor<4x16xf32>, tensor<i32>) -> tensor<4x16xf32>
 // SPACES:    %2 = nn.gelu tanh %arg0 : tensor<4x16xf32>
 // GENERIC: "nn.gelu"(%{{.*}}) <{form = #nn<gelu_form tanh>}>
 func.func @activations(%x: tensor<4x16xf32>) {
@@ -138,6 +139,8 @@ func.func @activations(%x: tensor<4x16xf32>) {
   %6 = nn.silu_mul %x, %5 : tensor<4x16xf32>
   %7, %8 = nn.silu_mul_grad %6, %x, %5 : tensor<4x16xf32>
   %9 = nn.dropout %x p 0.1 id 3 : tensor<4x16xf32>
+  %first = arith.constant dense<16> : tensor<i32>
+  %part = nn.partial_dropout %x, %first dim 1 of 32 p 0.1 id 3 : (tensor<4x16xf32>, tensor<i32>) -> tensor<4x16xf32>
   return
 }
 

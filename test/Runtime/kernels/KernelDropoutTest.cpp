@@ -93,6 +93,50 @@ TEST(KernelDropout, MasksBelongToGlobalSamples) {
   }
 }
 
+/// Indices [first, first + part) of dimension `dim` of `x`.
+Array takeRange(const Array &x, int64_t dim, int64_t first, int64_t part) {
+  std::vector<int64_t> shape = x.type.shape;
+  const int64_t size = shape[dim];
+  shape[dim] = part;
+  int64_t inner = 1;
+  for (size_t i = dim + 1; i < shape.size(); ++i)
+    inner *= shape[i];
+  Array taken(x.type.type, shape);
+  for (int64_t i = 0; i < taken.size(); ++i) {
+    const int64_t row = i / inner;
+    taken.set(
+        i, x[(row / part * size + first + row % part) * inner + i % inner]);
+  }
+  return taken;
+}
+
+TEST(KernelDropout, OfAPartIsThatOfTheWhole) {
+  Control control{};
+  control.seed = 77;
+  for (int evaluating : {0, 1})
+    for (std::vector<int64_t> shape :
+         {std::vector<int64_t>{2, 12, 37}, {2, 3, 6, 5}, {3, 12}, {1, 2, 600}})
+      for (int64_t dim = 1; dim < int64_t(shape.size()); ++dim)
+        for (int64_t part : {shape[dim], shape[dim] / 2, int64_t(1)}) {
+          control.evaluating = evaluating;
+          const Array x = randomArray(DataType::F32, shape, 1);
+          const Array whole = drop(DataType::F32, x, control, 0.4, 5);
+          for (int64_t first = 0; first + part <= shape[dim]; first += part) {
+            Array begin(DataType::I32, {});
+            begin.set(0, double(first));
+            const Array taken = takeRange(x, dim, first, part);
+            KernelSpec spec = makeSpec("nn.partial_dropout", {taken, begin},
+                                       {taken.type});
+            spec.ints = {{"id", {5}}, {"dim", {dim}}, {"size", {shape[dim]}}};
+            spec.floats["p"] = 0.4;
+            Setting setting;
+            setting.control = &control;
+            EXPECT_TRUE(runKernel(spec, {taken, begin}, setting)[0] ==
+                        takeRange(whole, dim, first, part));
+          }
+        }
+}
+
 TEST(KernelDropout, SeedBatchAndIdChangeTheMask) {
   Array x = ones(DataType::F32, {kSamples, kWidth});
   Control control{};

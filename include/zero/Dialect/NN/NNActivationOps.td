@@ -143,4 +143,31 @@ def NN_DropoutOp : NN_SignedOp<"dropout",
   let assemblyFormat = "$x `p` $p `id` $id attr-dict `:` type($x)";
 }
 
+def NN_PartialDropoutOp : NN_SignedOp<"partial_dropout",
+    [Floats<"x", "o..dim,c,i..">, Indices<"first", "">],
+    [Int<"dim", ">=1">, Int<"size", ">=1">, Real<"p", ">=0<1">,
+     Int<"id", ">=0">],
+    [Floats<"y", "o..dim,c,i..">],
+    "combined c, linear x",
+    [NN_Differentiable, AllTypesMatch<["x", "y"]>]> {
+  let summary = "nn.dropout of a part of a dimension";
+  let text = [{
+    `x` has the indices [first, first + C) of dimension `dim`, which has `size` of them.
+    Of these the result is that of `nn.dropout` of the whole: an element's position is
+    that within the whole sample.
+
+    `zero-shard-model` makes it of `nn.dropout`.
+  }];
+  let details = [{
+    ```mlir
+    %d = nn.partial_dropout %x, %first dim 1 of 32 p 0.1 id 3 : (tensor<4x16x64xf32>, tensor<i32>) -> tensor<4x16x64xf32>
+    ```
+  }];
+  let work = "each<17>";
+  let assemblyFormat = [{
+    $x `,` $first `dim` $dim `of` $size `p` $p `id` $id attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
 #endif // ZERO_DIALECT_NN_NNACTIVATIONOPS_TD
