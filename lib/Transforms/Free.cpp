@@ -29,7 +29,7 @@ struct Free : public zero::impl::FreeBase<Free> {
 /// memory of its own, such as gathered parameters, and what it has taken in,
 /// such as gradients; in order of definition. What a carried operation reads
 /// goes with it.
-static llvm::SetVector<Value> findMortal(Block &block,
+static llvm::SetVector<Value> findMortal(Block &block, const Handles &handles,
                                          const PartitionTable &partitions,
                                          TrainingAttr training) {
   llvm::SetVector<Value> mortal;
@@ -47,6 +47,13 @@ static llvm::SetVector<Value> findMortal(Block &block,
           !producer->hasTrait<OpTrait::ConstantLike>())
         mortal.insert(getRoot(operand));
   }
+  for (auto start : block.getOps<AsyncOpInterface>()) {
+    Operation *wait = handles.findWait(start);
+    if (!wait || wait->getBlock() == &block)
+      continue;
+    for (Value operand : start->getOperands())
+      mortal.remove(getRoot(operand));
+  }
   return mortal;
 }
 
@@ -56,7 +63,7 @@ static void freeIn(Block &block, const Handles &handles,
   DenseMap<Value, Operation *> lastUses =
       findLastUses({&block}, order, handles);
   llvm::MapVector<Operation *, SmallVector<Value>> dying;
-  for (Value value : findMortal(block, partitions, training)) {
+  for (Value value : findMortal(block, handles, partitions, training)) {
     Operation *last = lastUses.lookup(value);
     if (!last)
       last = value.getDefiningOp();

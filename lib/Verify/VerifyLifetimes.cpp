@@ -124,7 +124,9 @@ LogicalResult Lifetimes::leave() {
     for (Value operand : last.getOperands())
       yielded.insert(getRoot(operand));
   for (auto [value, cause] : due) {
-    if (freed.count(value) || yielded.contains(value))
+    // What a carried operation reads goes with it.
+    if (freed.count(value) || yielded.contains(value) ||
+        borrowed.contains(value))
       continue;
     if (isa<WaitOp>(cause))
       return cause->emitOpError(isa_and_present<CollectiveOpInterface>(
