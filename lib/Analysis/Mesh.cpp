@@ -21,12 +21,15 @@ AxesAttr MeshAxes::copiesOf(PartitionOp partition, bool sharded) const {
   return same && sharded ? same.without(partition.getCut()) : same;
 }
 
-AxesAttr mlir::zero::findTensorAxis(ModuleOp module) {
+SmallVector<AxesAttr> mlir::zero::listModelAxes(ModuleOp module) {
+  SmallVector<AxesAttr> found;
   for (MeshOp mesh : module.getOps<MeshOp>())
-    if (AxesAttr axes = mesh.getAxes().getModelAxes();
-        axes && axes.getSize() > 1)
-      return axes;
-  return {};
+    if (AxesAttr axes = mesh.getAxes().getModelAxes())
+      for (auto [name, size] :
+           llvm::zip_equal(axes.getNames(), axes.getSizes()))
+        if (size > 1)
+          found.push_back(AxesAttr::get(module.getContext(), {name}, {size}));
+  return found;
 }
 
 LogicalResult mlir::zero::verifyMesh(ModuleOp module, TrainingAttr training) {

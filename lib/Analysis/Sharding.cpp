@@ -27,7 +27,7 @@ static constexpr double kStateBytes = 16;
 static constexpr double kPasses = 3;
 
 Sharding::Sharding(StepOp model, AxesAttr over)
-    : body(&model.getBody().front()), over(over),
+    : model(model), body(&model.getBody().front()), over(over),
       dimensions(model, over.getSize()) {
   SymbolTable symbols(model->getParentOfType<ModuleOp>());
   llvm::SetVector<ParameterOp> loaded;
@@ -36,7 +36,10 @@ Sharding::Sharding(StepOp model, AxesAttr over)
   parameters = loaded.takeVector();
   collect();
   findTrained();
-  choose();
+  if (isOfSequence())
+    cutPositions();
+  else
+    choose();
 }
 
 //===----------------------------------------------------------------------===//
@@ -96,11 +99,15 @@ static bool containsAtom(const Dimensions &dimensions,
       dims, [&](DimensionId dim) { return dimensions.contains(dim, atom); });
 }
 
-/// Whether ranks can compute `op` of their ranges of its combined factor `dim`:
-/// of all of it, as one range each.
-bool Sharding::canCombine(Operation *op, DimensionId dim) const {
-  return isa<CombinedOpInterface>(op) && dimensions.atomsOf(dim).size() == 1 &&
-         dimensions.sizeOf(dim) % over.getSize() == 0;
+/// Whether ranks can compute `op` of their ranges of its combined factor `dim`,
+/// where `atom` is cut: of all of it, as one range each.
+bool Sharding::canCombine(Operation *op, DimensionId dim,
+                          DimensionId atom) const {
+  if (!isa<CombinedOpInterface>(op) || !dimensions.isCutBy(dim, atom) ||
+      dimensions.sizeOf(atom) % over.getSize() != 0)
+    return false;
+  Dimensions::Pieces pieces = dimensions.piecesOf(dim, atom);
+  return pieces.repeats == 1 && pieces.sizes.size() == 1;
 }
 
 /// The kind of the factor of `op` that `atom` cuts; none where the operation
@@ -116,7 +123,7 @@ std::optional<zrt::FactorKind> Sharding::findKind(Operation *op,
     bool canCut =
         factor.kind == zrt::FactorKind::Parallel ||
         factor.kind == zrt::FactorKind::Sum ||
-        (factor.kind == zrt::FactorKind::Combined && canCombine(op, dim));
+        (factor.kind == zrt::FactorKind::Combined && canCombine(op, dim, atom));
     if (!canCut || !dimensions.isCutBy(dim, atom) ||
         (kind && *kind != factor.kind))
       return std::nullopt;
@@ -135,14 +142,13 @@ bool Sharding::fitsOperands(Operation *op, DimensionId atom) const {
 /// A result without the class is the term of a sum, or combined, or nothing
 /// reads it: ranks would each add its gradient to what they share.
 bool Sharding::fitsResults(Operation *op, const OperationCut &cut) const {
-  bool isWhole = cut.isSum || cut.isCombined;
   return llvm::all_of(op->getResults(), [&](Value result) {
     ArrayRef<DimensionId> dims = dimensions.of(result);
     if (!isa<RankedTensorType>(result.getType()))
       return false;
     if (!containsAtom(dimensions, dims, cut.atom))
-      return isWhole || result.use_empty();
-    return !isWhole && findDimension(dims, cut.atom).has_value();
+      return cut.isSum || cut.isCombined || result.use_empty();
+    return findDimension(dims, cut.atom).has_value();
   });
 }
 
@@ -222,8 +228,9 @@ CutCost Sharding::price(DimensionId atom) const {
       continue;
     }
     cost.savedFlops += kPasses * flopsOf(op) * (1 - 1 / ranks);
-    if (cut->isSum || cut->isCombined)
-      for (Value result : op->getResults())
+    for (Value result : op->getResults())
+      if ((cut->isSum || cut->isCombined) &&
+          !containsAtom(dimensions, dimensions.of(result), atom))
         cost.bytes += 2 * bytesOf(result);
     for (Value operand : op->getOperands())
       if (trained.contains(operand) &&
@@ -251,8 +258,14 @@ CutCost Sharding::price(DimensionId atom) const {
 // The choice
 //===----------------------------------------------------------------------===//
 
+bool Sharding::isOfResults(Operation *op, DimensionId atom) const {
+  return llvm::all_of(op->getResults(), [&](Value result) {
+    return containsAtom(dimensions, dimensions.of(result), atom);
+  });
+}
+
 /// Classes that a parameter cannot be cut by, or that an operation would have
-/// to combine which cannot.
+/// to combine which cannot: what has them in its results is whole instead.
 SmallVector<DimensionId> Sharding::findRefused() const {
   llvm::SetVector<DimensionId> refused;
   for (ParameterOp parameter : parameters)
@@ -264,9 +277,10 @@ SmallVector<DimensionId> Sharding::findRefused() const {
     const Dimensions::Factored &factored = dimensions.of(&op);
     for (auto [factor, dim] :
          llvm::zip_equal(factored.factors.factors, factored.dimensions))
-      if (factor.kind == zrt::FactorKind::Combined && !canCombine(&op, dim))
+      if (factor.kind == zrt::FactorKind::Combined)
         for (DimensionId atom : dimensions.atomsOf(dim))
-          refused.insert(atom);
+          if (!canCombine(&op, dim, atom) && !isOfResults(&op, atom))
+            refused.insert(atom);
   }
   return refused.takeVector();
 }
@@ -359,6 +373,8 @@ void Sharding::choose() {
 }
 
 LogicalResult Sharding::verify() const {
+  if (isOfSequence())
+    return verifyPositions();
   for (const CutCost &cost : taken) {
     if (cost.size % over.getSize() == 0)
       continue;
@@ -384,22 +400,35 @@ LogicalResult Sharding::verify() const {
 // Answers
 //===----------------------------------------------------------------------===//
 
-CutAttr Sharding::makeCut(ArrayRef<DimensionId> dims) const {
-  for (const CutCost &cost : taken)
-    if (std::optional<unsigned> dim = findDimension(dims, cost.atom)) {
-      Dimensions::Pieces pieces = dimensions.piecesOf(dims[*dim], cost.atom);
-      return CutAttr::get(over.getContext(), *dim, pieces.repeats, pieces.sizes,
-                          over);
-    }
-  return {};
+CutAttr Sharding::makeCut(ArrayRef<DimensionId> dims, DimensionId atom) const {
+  std::optional<unsigned> dim = findDimension(dims, atom);
+  if (!dim)
+    return {};
+  Dimensions::Pieces pieces = dimensions.piecesOf(dims[*dim], atom);
+  return CutAttr::get(over.getContext(), *dim, pieces.repeats, pieces.sizes,
+                      over);
 }
 
-CutAttr Sharding::cutOf(Value value) const {
-  return makeCut(dimensions.of(value));
+CutAttr Sharding::cutOf(Value value, Operation *op) const {
+  return makeCut(dimensions.of(value), cutOperations.lookup(op).atom);
 }
 
 CutAttr Sharding::cutOf(ParameterOp parameter) const {
-  return makeCut(dimensions.of(parameter.getSymNameAttr()));
+  for (const CutCost &cost : taken)
+    if (CutAttr cut =
+            makeCut(dimensions.of(parameter.getSymNameAttr()), cost.atom))
+      return cut;
+  return {};
+}
+
+int64_t Sharding::wholeSizeOf(Operation *op) const {
+  const Dimensions::Factored &factored = dimensions.of(op);
+  for (auto [factor, dim] :
+       llvm::zip_equal(factored.factors.factors, factored.dimensions))
+    if (factor.kind == zrt::FactorKind::Combined &&
+        dimensions.contains(dim, cutOperations.lookup(op).atom))
+      return dimensions.sizeOf(dim);
+  llvm_unreachable("the operation is cut along a combined factor");
 }
 
 int64_t Sharding::partOf(Operation *op, size_t factor) const {

@@ -19,6 +19,7 @@ static constexpr StringRef kShardAxis = "shard", kReplicaAxis = "replica";
 static constexpr StringRef kMeshKey = "zero.mesh";
 static constexpr StringRef kShardAxesKey = "zero.shard_axes";
 static constexpr StringRef kTensorKey = "tensor_parallel.autotp_size";
+static constexpr StringRef kSequenceKey = "sequence_parallel_size";
 static constexpr StringRef kMicsKey = "zero_optimization.mics_shard_size";
 static constexpr StringRef kHpzKey =
     "zero_optimization.zero_hpz_partition_size";
@@ -39,12 +40,13 @@ static std::string print(const Axes &axes) {
 /// Whether an axis of this name would cut a model in a way that is not built:
 /// as one with samples of its own it would be something else.
 static bool isUnknownRole(StringRef name) {
-  return name == "sequence" || name == "expert" || name == "pipe";
+  return name == "expert" || name == "pipe";
 }
 
 /// Why these are no axes of a mesh, or an empty string.
 static std::string findInvalid(const Axes &axes) {
   int64_t ranks = 1;
+  const MeshAxisConfig *model = nullptr;
   for (size_t i = 0; i < axes.size(); ++i) {
     const MeshAxisConfig &axis = axes[i];
     if (axis.size < 1)
@@ -53,14 +55,21 @@ static std::string findInvalid(const Axes &axes) {
     if (isUnknownRole(axis.name))
       return "axis '" + axis.name +
              "' would cut the model in a way that is not supported; 'tensor' "
-             "is, and every other name is an axis of samples: give it another "
-             "one";
+             "and 'sequence' are, and every other name is an axis of samples: "
+             "give it another one";
     for (size_t other = 0; other < i; ++other)
       if (axes[other].name == axis.name)
         return "axis '" + axis.name +
                "' is there twice, wanted a name for each";
     if (llvm::MulOverflow(ranks, axis.size, ranks) || ranks > kMaxCount)
       return "the axes have more than " + std::to_string(kMaxCount) + " ranks";
+    if (axis.size > 1 && zrt::isModelAxis(axis.name)) {
+      if (model)
+        return "axes '" + model->name + "' and '" + axis.name +
+               "' would both cut the model, which is not supported; give one "
+               "of them 1 rank";
+      model = &axis;
+    }
   }
   return axes.empty() ? "found no axis, wanted at least one" : "";
 }
@@ -108,15 +117,16 @@ public:
       return;
     if (!config.mesh.empty())
       countRanks();
-    checkTensor();
+    checkSize(kTensorKey, "tensor");
+    checkSize(kSequenceKey, "sequence");
     readShardAxes();
   }
 
 private:
   Axes readAxes();
-  Axes readTensor(int64_t size, int64_t mics);
+  Axes readModelAxis(StringRef key, StringRef name, int64_t mics);
   Axes readMics(int64_t size);
-  void checkTensor();
+  void checkSize(StringRef key, StringRef axis);
   void countRanks();
   void readShardAxes();
 
@@ -134,9 +144,16 @@ Axes MeshReader::readAxes() {
   const json::Object *block = root.getObject("zero");
   const json::Object *mesh =
       values.has(kMeshKey) && block ? block->getObject("mesh") : nullptr;
-  int64_t tensor = values.integer(kTensorKey);
-  if (!mesh && tensor > 1)
-    return readTensor(tensor, mics);
+  bool hasTensor = values.integer(kTensorKey) > 1;
+  bool hasSequence = values.integer(kSequenceKey) > 1;
+  if (hasTensor && hasSequence)
+    reporter.error(kSequenceKey, "stands beside " + kTensorKey +
+                                     ", and both would cut the model, which "
+                                     "is not supported; leave one of them out");
+  if (!mesh && hasTensor)
+    return readModelAxis(kTensorKey, "tensor", mics);
+  if (!mesh && hasSequence)
+    return readModelAxis(kSequenceKey, "sequence", mics);
   if (!mesh)
     return mics == -1 ? Axes() : readMics(mics);
   if (mics != -1)
@@ -159,18 +176,18 @@ Axes MeshReader::readAxes() {
   return axes;
 }
 
-/// DeepSpeed's AutoTP: `size` neighbouring ranks compute one model.
-Axes MeshReader::readTensor(int64_t size, int64_t mics) {
+/// DeepSpeed's AutoTP, and Ulysses: neighbouring ranks compute one model.
+Axes MeshReader::readModelAxis(StringRef key, StringRef name, int64_t mics) {
+  int64_t size = values.integer(key);
   if (mics != -1)
-    reporter.error(kMicsKey, "stands beside " + kTensorKey +
+    reporter.error(kMicsKey, "stands beside " + key +
                                  ", so the axes are not known; name them in "
                                  "zero.mesh");
   if (config.ranks % size != 0)
-    reporter.error(kTensorKey, Twine(size) + " does not divide the " +
-                                   Twine(config.ranks) +
-                                   " ranks; give a divisor");
+    reporter.error(key, Twine(size) + " does not divide the " +
+                            Twine(config.ranks) + " ranks; give a divisor");
   return {{"data", std::max<int64_t>(config.ranks / size, 1)},
-          {"tensor", size}};
+          {name.str(), size}};
 }
 
 /// DeepSpeed's MiCS: groups of `size` neighbouring ranks, each with all states.
@@ -192,13 +209,13 @@ Axes MeshReader::readMics(int64_t size) {
 }
 
 /// A file may say how many ranks compute one model where a mesh is given.
-void MeshReader::checkTensor() {
-  int64_t tensor = values.integer(kTensorKey), found = config.modelRanks();
-  if (tensor > 1 && tensor != found)
-    reporter.error(kTensorKey, "found " + Twine(tensor) + ", and the mesh " +
-                                   print(config.mesh) + " has " + Twine(found) +
-                                   " ranks that compute one model; leave one "
-                                   "of the two out");
+void MeshReader::checkSize(StringRef key, StringRef axis) {
+  int64_t wanted = values.integer(key), found = config.ranksOf({axis.str()});
+  if (wanted > 1 && wanted != found)
+    reporter.error(key, "found " + Twine(wanted) + ", and the mesh " +
+                            print(config.mesh) + " has " + Twine(found) +
+                            " ranks of '" + axis +
+                            "'; leave one of the two out");
 }
 
 void MeshReader::countRanks() {

@@ -94,6 +94,8 @@ static AxesAttr groupOf(Operation &op) {
     return slice.getCut().getOver();
   if (auto gather = dyn_cast<GatherValueOp>(op))
     return gather.getCut().getOver();
+  if (auto exchange = dyn_cast<ExchangeValueOp>(op))
+    return exchange.getFrom().getOver();
   return {};
 }
 
@@ -127,6 +129,9 @@ LogicalResult Lockstep::exchange(Operation &op,
       results.push_back(addUp(sent));
     else if (auto slice = dyn_cast<SliceValueOp>(op))
       results.push_back(takePart(*sent[index], slice.getCut(), index));
+    else if (auto swap = dyn_cast<ExchangeValueOp>(op))
+      results.push_back(
+          takePart(joinParts(sent, swap.getFrom()), swap.getTo(), index));
     else
       results.push_back(joinParts(sent, cast<GatherValueOp>(op).getCut()));
   }

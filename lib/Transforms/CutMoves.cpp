@@ -51,14 +51,24 @@ static Value joinPieces(ImplicitLocOpBuilder &b, ValueRange pieces) {
   return tensor::ConcatOp::create(b, b.getLoc(), /*dim=*/1, pieces);
 }
 
+/// A piece [outer, size, inner] as the parts of all ranks,
+/// [ranks, outer, part * inner].
+static Value bringRanksToFront(ImplicitLocOpBuilder &b, Value piece,
+                               int64_t ranks) {
+  RankedTensorType type = typeOf(piece);
+  int64_t outer = type.getDimSize(0);
+  int64_t part = type.getDimSize(1) / ranks * type.getDimSize(2);
+  return nn::buildTranspose(
+      b, nn::buildReshape(b, piece, type.clone({outer, ranks, part})),
+      {1, 0, 2});
+}
+
 /// This rank's part of a piece [outer, size, inner].
 static Value slicePiece(ImplicitLocOpBuilder &b, Value piece, AxesAttr over) {
   RankedTensorType type = typeOf(piece);
   int64_t outer = type.getDimSize(0), size = type.getDimSize(1);
   int64_t ranks = over.getSize(), part = size / ranks * type.getDimSize(2);
-  Value rows = nn::buildTranspose(
-      b, nn::buildReshape(b, piece, type.clone({outer, ranks, part})),
-      {1, 0, 2});
+  Value rows = bringRanksToFront(b, piece, ranks);
   auto cut =
       CutAttr::get(b.getContext(), /*dim=*/0, /*repeats=*/1, {ranks}, over);
   Value own = SliceValueOp::create(b, type.clone({1, outer, part}), rows, cut);
@@ -81,12 +91,18 @@ Value mlir::zero::buildFromRows(OpBuilder &builder, SliceValueOp slice) {
   return nn::buildReshape(b, joinPieces(b, parts), typeOf(slice.getResult()));
 }
 
-Value mlir::zero::buildWhole(OpBuilder &builder, GatherValueOp gather,
-                             Value parts) {
-  ImplicitLocOpBuilder b(gather.getLoc(), builder);
-  CutAttr cut = gather.getCut();
+Value mlir::zero::buildParts(ImplicitLocOpBuilder &b, CutAttr cut,
+                             Value value) {
+  Flattened flat(typeOf(value), cut);
+  Value piece = nn::buildReshape(
+      b, value, flat.with({flat.outer, cut.getPieces().front(), flat.inner}));
+  return bringRanksToFront(b, piece, cut.getOver().getSize());
+}
+
+Value mlir::zero::buildWhole(ImplicitLocOpBuilder &b, CutAttr cut,
+                             RankedTensorType type, Value parts) {
   int64_t ranks = cut.getOver().getSize();
-  Flattened flat(typeOf(gather.getResult()), cut);
+  Flattened flat(type, cut);
   int64_t whole = llvm::sum_of(cut.getPieces(), int64_t(0));
   // [ranks, outer, part of the pieces, inner], then outer first.
   Value rows = nn::buildTranspose(
@@ -98,7 +114,7 @@ Value mlir::zero::buildWhole(OpBuilder &builder, GatherValueOp gather,
   for (int64_t piece : cut.getPieces())
     sizes.push_back(piece / ranks);
   if (sizes.size() == 1)
-    return nn::buildReshape(b, rows, typeOf(gather.getResult()));
+    return nn::buildReshape(b, rows, type);
   // Of each rank its part of each piece; of each piece all ranks.
   Value split = nn::buildReshape(
       b, rows, flat.with({flat.outer * ranks, whole / ranks, flat.inner}));
@@ -107,5 +123,5 @@ Value mlir::zero::buildWhole(OpBuilder &builder, GatherValueOp gather,
        llvm::zip_equal(splitPieces(b, split, sizes), cut.getPieces()))
     pieces.push_back(
         nn::buildReshape(b, part, flat.with({flat.outer, piece, flat.inner})));
-  return nn::buildReshape(b, joinPieces(b, pieces), typeOf(gather.getResult()));
+  return nn::buildReshape(b, joinPieces(b, pieces), type);
 }

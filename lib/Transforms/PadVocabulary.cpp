@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include "program/Mesh.h"
 
 #include <numeric>
 
@@ -185,8 +186,9 @@ void PadVocabulary::runOnOperation() {
         << int64_t(multiple) << ", wanted 1 or more";
     return signalPassFailure();
   }
-  if (AxesAttr axis = findTensorAxis(getOperation()))
-    ranks = axis.getSize();
+  for (AxesAttr axis : listModelAxes(getOperation()))
+    if (!zrt::cutsPositions(axis.getNames().front().str()))
+      ranks = axis.getSize();
   if (multiple == 1 && ranks == 1)
     return;
   auto steps = llvm::to_vector(getOperation().getOps<StepOp>());

@@ -11,11 +11,14 @@ namespace mlir::zero {
 /// has: as many of them in order. What it builds stands where `builder` is.
 class AxisRange final : public RankRange {
 public:
-  AxisRange(OpBuilder &builder, Location loc, int64_t whole, AxesAttr over)
-      : builder(builder), loc(loc), whole(whole), over(over) {}
+  AxisRange(OpBuilder &builder, Location loc, int64_t whole, AxesAttr over,
+            SmallVector<int64_t> dims)
+      : builder(builder), loc(loc), whole(whole), over(over),
+        dims(std::move(dims)) {}
 
   int64_t getWholeSize() const override { return whole; }
   int64_t getSize() const override { return whole / over.getSize(); }
+  int64_t getDim(unsigned operand) const override { return dims[operand]; }
   Value getFirst() override;
   Value sum(Value term) override;
   Value gather(Value value) override;
@@ -25,6 +28,7 @@ private:
   Location loc;
   int64_t whole;
   AxesAttr over;
+  SmallVector<int64_t> dims;
 };
 
 } // namespace mlir::zero

@@ -4,6 +4,7 @@
 
 #include "zero/Analysis/Mesh.h"
 #include "zero/Analysis/Sharding.h"
+#include "zero/Dialect/NN/Counts.h"
 #include "zero/Dialect/NN/NN.h"
 #include "zero/Dialect/NN/TensorForms.h"
 #include "zero/Transforms/Passes.h"
@@ -30,7 +31,9 @@ struct Terms {
 
 /// What has been built of a value of the model.
 struct Local {
-  Value whole, part, replicated;
+  Value whole, replicated;
+  /// What ranks have that are cut, by how.
+  SmallVector<std::pair<CutAttr, Value>, 1> parts;
   std::optional<Terms> terms;
 };
 
@@ -60,7 +63,8 @@ private:
               llvm::function_ref<Value(unsigned operand)> choose);
 
   Value wholeOf(Value value);
-  Value partOf(Value value);
+  Value partOf(Value value, CutAttr cut);
+  Value buildPart(Value value, CutAttr cut);
   Value replicatedOf(Value value);
   Value zerosLike(Value value);
 
@@ -88,24 +92,42 @@ Value Rewriter::wholeOf(Value value) {
     if (local.terms->once)
       local.whole =
           arith::AddFOp::create(builder, loc, local.whole, local.terms->once);
-  } else if (local.part) {
-    local.whole = GatherValueOp::create(builder, loc, value.getType(),
-                                        local.part, sharding.cutOf(value));
+  } else if (!local.parts.empty()) {
+    auto [cut, part] = local.parts.front();
+    local.whole =
+        GatherValueOp::create(builder, loc, value.getType(), part, cut);
   } else {
     local.whole = value;
   }
   return local.whole;
 }
 
-Value Rewriter::partOf(Value value) {
-  if (Value part = locals[value].part)
-    return part;
-  CutAttr cut = sharding.cutOf(value);
-  Value whole = wholeOf(value);
-  Value part = SliceValueOp::create(
-      builder, value.getLoc(),
-      cut.getPartType(cast<RankedTensorType>(value.getType())), whole, cut);
-  return locals[value].part = part;
+/// Ranks exchange parts where each dimension is cut in one piece.
+static bool canExchange(CutAttr from, CutAttr to) {
+  return from.getDim() != to.getDim() && from.getPieces().size() == 1 &&
+         to.getPieces().size() == 1;
+}
+
+Value Rewriter::buildPart(Value value, CutAttr cut) {
+  Location loc = value.getLoc();
+  RankedTensorType type =
+      cut.getPartType(cast<RankedTensorType>(value.getType()));
+  SplatElementsAttr splat;
+  if (matchPattern(value, m_Constant(&splat)))
+    return arith::ConstantOp::create(builder, loc, splat.resizeSplat(type));
+  for (auto [known, part] : locals[value].parts)
+    if (canExchange(known, cut))
+      return ExchangeValueOp::create(builder, loc, type, part, known, cut);
+  return SliceValueOp::create(builder, loc, type, wholeOf(value), cut);
+}
+
+Value Rewriter::partOf(Value value, CutAttr cut) {
+  for (auto [known, part] : locals[value].parts)
+    if (known == cut)
+      return part;
+  Value part = buildPart(value, cut);
+  locals[value].parts.push_back({cut, part});
+  return part;
 }
 
 /// What operations read that are cut, while the value is not: each rank gives
@@ -150,7 +172,7 @@ void Rewriter::setSizes(Operation *op, Operation *part) {
 Operation *Rewriter::clonePart(Operation *op, ValueRange operands) {
   SplatElementsAttr splat;
   if (matchPattern(op, m_Constant(&splat))) {
-    CutAttr cut = sharding.cutOf(op->getResult(0));
+    CutAttr cut = sharding.cutOf(op->getResult(0), op);
     return arith::ConstantOp::create(
         builder, op->getLoc(),
         splat.resizeSplat(
@@ -160,7 +182,7 @@ Operation *Rewriter::clonePart(Operation *op, ValueRange operands) {
   part->setOperands(operands);
   for (Value result : part->getResults()) {
     Value whole = op->getResult(cast<OpResult>(result).getResultNumber());
-    if (CutAttr cut = sharding.cutOf(whole))
+    if (CutAttr cut = sharding.cutOf(whole, op))
       result.setType(cut.getPartType(cast<RankedTensorType>(whole.getType())));
   }
   setSizes(op, part);
@@ -172,8 +194,8 @@ Value Rewriter::operandOfPart(Operation *op, unsigned index) {
   Value operand = op->getOperand(index);
   if (!isa<RankedTensorType>(operand.getType()))
     return wholeOf(operand);
-  if (sharding.cutOf(operand))
-    return partOf(operand);
+  if (CutAttr cut = sharding.cutOf(operand, op))
+    return partOf(operand, cut);
   if (sharding.isSum(op) && sharding.factorsOf(op).operands[index].isAddend)
     return zerosLike(operand);
   return replicatedOf(operand);
@@ -214,7 +236,7 @@ Value Rewriter::addendsOf(Operation *op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   for (auto [operand, tensor] :
        llvm::zip_equal(op->getOperands(), factors.operands)) {
-    if (!tensor.isAddend || sharding.cutOf(operand))
+    if (!tensor.isAddend || sharding.cutOf(operand, op))
       continue;
     Value addend =
         broadcast(wholeOf(operand), tensor, factors.results[0], type);
@@ -235,8 +257,8 @@ void Rewriter::visitPart(Operation *op) {
     (void)part->fold(folded);
   for (auto [result, local] :
        llvm::zip_equal(op->getResults(), part->getResults())) {
-    if (sharding.cutOf(result))
-      locals[result].part = local;
+    if (CutAttr cut = sharding.cutOf(result, op))
+      locals[result].parts.push_back({cut, local});
     else if (isSum)
       locals[result].terms = Terms{local, once};
     else
@@ -247,12 +269,19 @@ void Rewriter::visitPart(Operation *op) {
 /// A range of a combined factor, with what combines it.
 void Rewriter::visitRange(Operation *op) {
   SmallVector<Value> operands = operandsOfPart(op);
+  SmallVector<int64_t> dims;
+  for (Value operand : op->getOperands()) {
+    CutAttr cut = sharding.cutOf(operand, op);
+    dims.push_back(cut ? cut.getDim() : -1);
+  }
   AxisRange range(builder, op->getLoc(), sharding.wholeSizeOf(op),
-                  sharding.getOver());
+                  sharding.getOver(), dims);
   SmallVector<Value> results =
       cast<CombinedOpInterface>(op).buildOfRange(builder, operands, range);
   for (auto [result, local] : llvm::zip_equal(op->getResults(), results))
-    if (sharding.isSum(op))
+    if (CutAttr cut = sharding.cutOf(result, op))
+      locals[result].parts.push_back({cut, local});
+    else if (sharding.isSum(op))
       locals[result].terms = Terms{local, Value()};
     else
       locals[result].whole = local;
@@ -372,17 +401,22 @@ struct ShardModel : public zero::impl::ShardModelBase<ShardModel> {
   using ShardModelBase::ShardModelBase;
 
   void runOnOperation() override {
-    AxesAttr over = findTensorAxis(getOperation());
-    if (!over)
+    SmallVector<AxesAttr> axes = listModelAxes(getOperation());
+    if (axes.empty())
       return;
+    if (axes.size() > 1) {
+      emitError(getOperation().getLoc())
+          << "cannot cut a model over " << axes[0] << " and over " << axes[1]
+          << " at once; give one of them 1 rank";
+      return signalPassFailure();
+    }
     for (StepOp step : getOperation().getOps<StepOp>())
-      if (step.isModel() && failed(shard(step, over)))
+      if (step.isModel() && failed(shard(step, axes.front())))
         return signalPassFailure();
   }
 
 private:
   LogicalResult shard(StepOp step, AxesAttr over);
-  void report(StepOp step, const Sharding &sharding);
 };
 } // namespace
 
@@ -395,9 +429,10 @@ static void cutParameters(ModuleOp module, const Sharding &sharding) {
     }
 }
 
-void ShardModel::report(StepOp step, const Sharding &sharding) {
+static void reportParameters(StepOp step, const Sharding &sharding) {
   int64_t parameters = 0, cut = 0, elements = 0, cutElements = 0;
-  for (ParameterOp parameter : getOperation().getOps<ParameterOp>()) {
+  for (ParameterOp parameter :
+       step->getParentOfType<ModuleOp>().getOps<ParameterOp>()) {
     ++parameters;
     elements += parameter.getElements();
     if (!sharding.cutOf(parameter))
@@ -412,15 +447,50 @@ void ShardModel::report(StepOp step, const Sharding &sharding) {
          "axis";
 }
 
+/// What is whole costs each rank the memory and the time of all positions.
+static void reportPositions(const Sharding &sharding) {
+  for (Operation *op : sharding.getWhole())
+    emitRemark(op->getLoc())
+        << "over " << sharding.getOver() << " every rank computes '"
+        << op->getName()
+        << "' of all positions: it needs them, and none of its other "
+           "dimensions can be cut, or the "
+        << sharding.getOver().getSize() << " ranks do not divide it";
+}
+
+/// Means over elements that count become sums, over the number of those of all
+/// ranks.
+static void divideByCounts(StepOp step) {
+  SmallVector<CountedMeanOpInterface> means;
+  for (auto mean : step.getBody().getOps<CountedMeanOpInterface>())
+    if (!mean.isSum())
+      means.push_back(mean);
+  for (CountedMeanOpInterface mean : means) {
+    OpBuilder builder(mean);
+    Value loss = mean->getResult(0);
+    Value count = nn::buildCount(builder, mean.getLoc(), mean.getCounted(),
+                                 cast<RankedTensorType>(loss.getType()));
+    builder.setInsertionPointAfter(mean);
+    auto quotient = arith::DivFOp::create(builder, mean.getLoc(), loss, count);
+    loss.replaceAllUsesExcept(quotient, quotient);
+    mean.makeSum();
+  }
+}
+
 LogicalResult ShardModel::shard(StepOp step, AxesAttr over) {
   for (ParameterOp parameter : getOperation().getOps<ParameterOp>())
     if (parameter.getCutAttr())
       return parameter.emitOpError("is cut already; give the model as it was "
                                    "before zero-shard-model");
+  if (zrt::cutsPositions(over.getNames().front().str()))
+    divideByCounts(step);
   Sharding sharding(step, over);
   if (failed(sharding.verify()))
     return failure();
-  report(step, sharding);
+  if (sharding.isOfSequence())
+    reportPositions(sharding);
+  else
+    reportParameters(step, sharding);
   Rewriter(step, sharding).run();
   cutParameters(getOperation(), sharding);
   return success();

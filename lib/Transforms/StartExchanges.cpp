@@ -24,22 +24,23 @@ static Operation *findFirstUse(Value value, Block &block) {
   return first;
 }
 
-/// Starts `op`, by an operation of the same group that gives `type`, and waits
-/// for it where the first operation reads it.
+/// Starts what `op` does with `value`, which gives `type`, and waits for it
+/// where the first operation reads it.
 template <typename StartOp>
-static Value startAndWait(OpBuilder &builder, Operation *op, AxesAttr over,
-                          RankedTensorType type) {
+static Value startAndWait(OpBuilder &builder, Operation *op, Value value,
+                          AxesAttr over, RankedTensorType type) {
   auto start = StartOp::create(builder, op->getLoc(),
                                PendingType::get(op->getContext(), {type}),
-                               op->getOperand(0), over, StreamKind::Exchange);
+                               value, over, StreamKind::Exchange);
   builder.setInsertionPoint(findFirstUse(op->getResult(0), *op->getBlock()));
   return WaitOp::create(builder, op->getLoc(), start.getPending()).getResult(0);
 }
 
 static void start(AllReduceValueOp op) {
   OpBuilder builder(op);
-  op.replaceAllUsesWith(startAndWait<StartAllReduceOp>(
-      builder, op, op.getOver(), cast<RankedTensorType>(op.getType())));
+  op.replaceAllUsesWith(
+      startAndWait<StartAllReduceOp>(builder, op, op.getValue(), op.getOver(),
+                                     cast<RankedTensorType>(op.getType())));
   op.erase();
 }
 
@@ -50,9 +51,24 @@ static void start(GatherValueOp op) {
   AxesAttr over = op.getCut().getOver();
   SmallVector<int64_t> shape = {over.getSize()};
   llvm::append_range(shape, part.getShape());
+  ImplicitLocOpBuilder b(op.getLoc(), builder);
+  Value parts = startAndWait<StartAllGatherOp>(b, op, op.getValue(), over,
+                                               part.clone(shape));
+  op.replaceAllUsesWith(
+      buildWhole(b, op.getCut(), cast<RankedTensorType>(op.getType()), parts));
+  op.erase();
+}
+
+/// Each rank sends the others what is theirs of the dimension that becomes cut,
+/// and brings what arrives into the order of the one that was.
+static void start(ExchangeValueOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), OpBuilder(op));
+  Value rows = buildParts(b, op.getTo(), op.getValue());
   Value parts =
-      startAndWait<StartAllGatherOp>(builder, op, over, part.clone(shape));
-  op.replaceAllUsesWith(buildWhole(builder, op, parts));
+      startAndWait<AllToAllOp>(b, op, rows, op.getFrom().getOver(),
+                               cast<RankedTensorType>(rows.getType()));
+  op.replaceAllUsesWith(
+      buildWhole(b, op.getFrom(), cast<RankedTensorType>(op.getType()), parts));
   op.erase();
 }
 
@@ -72,6 +88,7 @@ struct StartExchanges : public zero::impl::StartExchangesBase<StartExchanges> {
     getOperation().walk([](SliceValueOp op) { cutRows(op); });
     getOperation().walk([](AllReduceValueOp op) { start(op); });
     getOperation().walk([](GatherValueOp op) { start(op); });
+    getOperation().walk([](ExchangeValueOp op) { start(op); });
   }
 };
 } // namespace

@@ -23,12 +23,28 @@ static int64_t strideOf(ArrayRef<int64_t> shape, int64_t dim) {
   return llvm::product_of(shape.drop_front(dim + 1));
 }
 
-State verify::settled(State state) {
-  if (state.kind == State::Gathered && state.gathered.begin == 0 &&
-      state.gathered.sizes.size() == 1 &&
-      state.gathered.sizes.front() == state.stride)
-    return State();
-  return state;
+/// The dimensions of which a rank may have one block, of so many elements.
+static State partOfBlock(ArrayRef<int64_t> shape, int64_t block) {
+  State result;
+  result.kind = State::Cut;
+  for (auto [dim, extent] : llvm::enumerate(shape)) {
+    int64_t inner = strideOf(shape, static_cast<int64_t>(dim));
+    if (block % inner != 0 || (inner * extent) % block != 0 ||
+        (block == inner && extent != 1))
+      continue;
+    Layout &layout = result.layouts.emplace_back();
+    layout.dim = dim;
+    layout.blocks.sizes.push_back(block / inner);
+  }
+  return result;
+}
+
+State verify::settled(State state, ArrayRef<int64_t> shape) {
+  if (state.kind != State::Gathered || state.gathered.begin != 0 ||
+      state.gathered.sizes.size() != 1 ||
+      state.gathered.sizes.front() != state.stride)
+    return state;
+  return state.part ? partOfBlock(shape, state.part) : State();
 }
 
 //===----------------------------------------------------------------------===//
@@ -87,7 +103,7 @@ static std::optional<State> moveRanks(const Moved &moved, State state,
     if (!moved.movesOnly(dim))
       return std::nullopt;
     state.stride = strideOf(moved.to, static_cast<int64_t>(dim));
-    return settled(state);
+    return settled(state, moved.to);
   }
   return std::nullopt;
 }
@@ -129,7 +145,7 @@ static std::optional<State> takePieces(const Moved &moved, State state) {
   state.gathered.sizes.clear();
   for (int64_t block : part->sizes)
     state.gathered.sizes.push_back(block * inner);
-  return settled(state);
+  return settled(state, moved.to);
 }
 
 static std::optional<State> moveGathered(const Moved &moved, const State &state,
@@ -144,15 +160,26 @@ static std::optional<State> moveGathered(const Moved &moved, const State &state,
 // From the whole to one's own
 //===----------------------------------------------------------------------===//
 
-/// A dimension of as many indices as there are ranks comes to the front, where
-/// each rank can take its own: `stride` remembers from where.
+/// Whether a dimension of as many indices as there are ranks comes to the
+/// front, and nothing else moves.
+static bool bringsRanksToFront(const Moved &moved, int64_t ranks) {
+  return !moved.isReshape() && moved.to.front() == ranks && moved.movesOnly(0);
+}
+
+/// There each rank can take its own: `stride` remembers from where.
 static std::optional<State> bringToFront(const Moved &moved, State state,
                                          int64_t ranks) {
-  if (state.uniform || moved.isReshape() || moved.to.front() != ranks ||
-      !moved.movesOnly(0))
+  if (state.uniform || !bringsRanksToFront(moved, ranks))
     return std::nullopt;
   state.stride = moved.layout.strides.front();
   return state;
+}
+
+int64_t verify::findFrontStride(Operation *op, int64_t ranks) {
+  std::optional<Moved> moved = findMoved(op, /*result=*/0);
+  return moved && bringsRanksToFront(*moved, ranks)
+             ? moved->layout.strides.front()
+             : 0;
 }
 
 /// The dimensions that are cut where what is around is.
@@ -160,18 +187,7 @@ static std::optional<State> reshapeOwn(ArrayRef<int64_t> shape,
                                        const State &operand) {
   if (!operand.numbers.empty() && shape.empty())
     return operand;
-  State result;
-  result.kind = State::Cut;
-  int64_t block = operand.gathered.sizes.front();
-  for (auto [dim, extent] : llvm::enumerate(shape)) {
-    int64_t inner = strideOf(shape, static_cast<int64_t>(dim));
-    if (block % inner != 0 || (inner * extent) % block != 0 ||
-        (block == inner && extent != 1))
-      continue;
-    Layout &layout = result.layouts.emplace_back();
-    layout.dim = dim;
-    layout.blocks.sizes.push_back(block / inner);
-  }
+  State result = partOfBlock(shape, operand.gathered.sizes.front());
   if (result.layouts.empty())
     return std::nullopt;
   return result;

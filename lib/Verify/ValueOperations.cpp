@@ -188,8 +188,11 @@ FailureOr<States> verify::applyOperation(Operation *op,
   }
   const Factors factors = getFactors(op);
   Rule rule(op, factors, operands, over);
-  if (std::optional<States> results = rule.run())
+  if (std::optional<States> results = rule.run()) {
+    if (operands.size() == 1 && operands[0].kind == State::Cut)
+      results->front().stride = findFrontStride(op, over.getSize());
     return *results;
+  }
   if (auto results = applyUnlimited(op, factors, operands, over))
     return *results;
   return report(op, at, over, rule.problem);

@@ -27,9 +27,12 @@ FailureOr<States> applyKernel(FunctionOpInterface kernel,
 /// `ranks` ranks; nothing where `op` is no such move.
 std::optional<States> applyMove(Operation *op, const State &operand,
                                 int64_t ranks);
-/// `state`, or, where the parts of all ranks are in the order of the whole,
-/// `Same`.
-State settled(State state);
+/// `state` of a value of that shape, or, where the parts of all ranks are in
+/// the order of the whole, what ranks then have.
+State settled(State state, ArrayRef<int64_t> shape);
+/// How far the indices were apart of a dimension of `ranks` that `op`, a move,
+/// brings to the front; 0 where it does something else.
+int64_t findFrontStride(Operation *op, int64_t ranks);
 
 } // namespace mlir::zero::verify
 

@@ -51,6 +51,10 @@ struct State {
   /// its own the blocks.
   int64_t stride = 0;
   Blocks gathered;
+  /// Gathered: of what was exchanged, the elements of a block of the dimension
+  /// that each rank has got a part of; 0 where all have the same. Of what is
+  /// sent, a dimension of the ranks has come to the front by `stride`.
+  int64_t part = 0;
 
   /// Of a model, where gradients are still to be made: whether the value
   /// depends on what is trained, and whether its gradient is a term on each

@@ -12,11 +12,13 @@ static bool isFloat(Value value) {
   return isa<FloatType>(getElementTypeOrSelf(value.getType()));
 }
 
-/// Addends are terms as well, or nothing.
+/// Addends are terms as well, or nothing; one that is cut goes to a result that
+/// is.
 bool Rule::countsAddendsOnce() {
   for (auto [index, tensor] : llvm::enumerate(factors.operands)) {
     const State &state = operands[index];
-    if (!tensor.isAddend || state.kind == State::Term || state.isZero)
+    if (!tensor.isAddend || state.kind == State::Term ||
+        state.kind == State::Cut || state.isZero)
       continue;
     fail("adds " + nameOf(index) + ", which is " + describe(state) +
          ", to the terms of a sum: it would count " + Twine(over.getSize()) +

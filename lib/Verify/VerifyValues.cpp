@@ -41,7 +41,9 @@ private:
   LogicalResult visitReduce(Operation *op, AxesAttr over);
   LogicalResult visitSlice(SliceValueOp op);
   LogicalResult visitGather(GatherValueOp op);
+  LogicalResult visitExchange(ExchangeValueOp op);
   LogicalResult visitStartGather(StartAllGatherOp op);
+  LogicalResult visitAllToAll(AllToAllOp op);
   LogicalResult visitStrided(StridedOp op);
   LogicalResult visitSend(Operation *op);
   LogicalResult checkGroup(Operation *op, AxesAttr over);
@@ -216,6 +218,11 @@ LogicalResult Values::visitSlice(SliceValueOp op) {
              << axis << " takes a part of what is "
              << (state.isReplicated ? "replicated" : describe(state))
              << "; wanted the same on all ranks";
+    // Of what is the same everywhere all parts are.
+    if (state.isUniform(op.getCut().getDim())) {
+      give(op.getResult(), state);
+      return success();
+    }
     State part = State::cut(
         {static_cast<unsigned>(op.getCut().getDim()), blocksOf(op.getCut())});
     part.isTrained = state.isTrained;
@@ -248,6 +255,27 @@ LogicalResult Values::visitGather(GatherValueOp op) {
   return success();
 }
 
+/// Parts of one dimension become those of another.
+LogicalResult Values::visitExchange(ExchangeValueOp op) {
+  if (failed(checkGroup(op, op.getFrom().getOver())))
+    return failure();
+  State state = statesOf(op.getValue()).front();
+  if (op.getFrom().getOver() == axis) {
+    Layout wanted{static_cast<unsigned>(op.getFrom().getDim()),
+                  blocksOf(op.getFrom())};
+    if (state.kind != State::Cut || !llvm::is_contained(state.layouts, wanted))
+      return op.emitOpError("over ")
+             << axis << " exchanges what is " << describe(state) << ", wanted "
+             << describe(wanted);
+    State part = State::cut(
+        {static_cast<unsigned>(op.getTo().getDim()), blocksOf(op.getTo())});
+    part.isTrained = state.isTrained;
+    state = part;
+  }
+  give(op.getResult(), state);
+  return success();
+}
+
 LogicalResult Values::visitStartGather(StartAllGatherOp op) {
   if (failed(checkGroup(op, op.getOver())))
     return failure();
@@ -272,7 +300,37 @@ LogicalResult Values::visitStartGather(StartAllGatherOp op) {
       gathered.gathered.sizes.push_back(size *
                                         strideOf(op.getValue(), layout.dim));
   }
-  give(op.getPending(), settled(gathered));
+  give(op.getPending(), settled(gathered, op.getTensorType().getShape()));
+  return success();
+}
+
+/// Rows of the front go to the ranks, and what each of them has of its part
+/// comes: behind it the parts of the other dimension are in order of the ranks.
+LogicalResult Values::visitAllToAll(AllToAllOp op) {
+  State state = statesOf(op.getValue()).front();
+  if (!isOver(op.getOver())) {
+    give(op.getPending(), state);
+    return success();
+  }
+  if (failed(checkGroup(op, op.getOver())))
+    return failure();
+  auto type = cast<RankedTensorType>(op.getValue().getType());
+  if (state.kind != State::Cut || state.layouts.size() != 1 ||
+      state.layouts.front().dim == 0 || type.getDimSize(0) != axis.getSize())
+    return op.emitOpError("over ")
+           << axis << " exchanges what is " << describe(state)
+           << ", wanted parts of a dimension, behind one of the ranks";
+  const Layout &layout = state.layouts.front();
+  int64_t inner = strideOf(op.getValue(), layout.dim);
+  int64_t block = state.stride ? state.stride : strideOf(op.getValue(), 0);
+  bool isInside = inner * type.getDimSize(layout.dim) <= block;
+  State gathered;
+  gathered.kind = State::Gathered;
+  gathered.stride = strideOf(op.getValue(), 0);
+  for (int64_t size : layout.blocks.sizes)
+    gathered.gathered.sizes.push_back(size * inner);
+  gathered.part = isInside ? block * axis.getSize() : block;
+  give(op.getPending(), settled(gathered, type.getShape()));
   return success();
 }
 
@@ -366,6 +424,9 @@ LogicalResult Values::visit(Operation *op) {
           [&](auto reduce) { return visitReduce(reduce, reduce.getOver()); })
       .Case<SliceValueOp>([&](SliceValueOp of) { return visitSlice(of); })
       .Case<GatherValueOp>([&](GatherValueOp of) { return visitGather(of); })
+      .Case<ExchangeValueOp>(
+          [&](ExchangeValueOp of) { return visitExchange(of); })
+      .Case<AllToAllOp>([&](AllToAllOp of) { return visitAllToAll(of); })
       .Case<StartAllGatherOp>(
           [&](StartAllGatherOp of) { return visitStartGather(of); })
       .Case<RecomputeOp, OffloadOp, FetchOp>(
@@ -415,16 +476,8 @@ LogicalResult Values::run() {
 }
 
 LogicalResult verify::verifyValues(ModuleOp module, StepOp step) {
-  for (MeshOp mesh : module.getOps<MeshOp>()) {
-    AxesAttr axes = mesh.getAxes().getModelAxes();
-    if (!axes)
-      continue;
-    for (auto [name, size] : llvm::zip_equal(axes.getNames(), axes.getSizes()))
-      if (size > 1 &&
-          failed(Values(module, step,
-                        AxesAttr::get(module.getContext(), {name}, {size}))
-                     .run()))
-        return failure();
-  }
+  for (AxesAttr axis : listModelAxes(module))
+    if (failed(Values(module, step, axis).run()))
+      return failure();
   return success();
 }

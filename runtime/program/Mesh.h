@@ -17,9 +17,16 @@ struct MeshAxis {
   int64_t size = 1;
 };
 
+/// Whether the ranks of an axis have parts of the positions of their samples.
+inline bool cutsPositions(const std::string &name) {
+  return name == "sequence";
+}
+
 /// Whether the ranks of an axis compute parts of a model on the same samples.
 /// Names of axes are roles; those of any other axis have samples of their own.
-inline bool isModelAxis(const std::string &name) { return name == "tensor"; }
+inline bool isModelAxis(const std::string &name) {
+  return name == "tensor" || cutsPositions(name);
+}
 
 /// Indices into `Mesh::axes`, rising.
 struct MeshGroup {

@@ -32,15 +32,24 @@ TEST(Mesh, AutoTPIsTheAxisTensor) {
   EXPECT_EQ(config.mesh.back().name, "tensor");
 }
 
+TEST(Mesh, SequenceParallelSizeIsTheAxisSequence) {
+  TrainConfig config = valid(R"("sequence_parallel_size": 2)", 6);
+  EXPECT_EQ(config.ranks, 3);
+  EXPECT_EQ(config.modelRanks(), 2);
+  ASSERT_EQ(config.mesh.size(), 2u);
+  EXPECT_EQ(config.mesh.back().name, "sequence");
+}
+
 /// Under another name it would train, but as something else.
 TEST(Mesh, RolesThatAreNotSupportedAreErrors) {
-  for (const char *role : {"sequence", "expert", "pipe"}) {
+  for (const char *role : {"expert", "pipe"}) {
     std::string mesh = R"({"data": 2, ")" + std::string(role) + R"(": 2})";
-    EXPECT_EQ(invalid(R"("zero": {"mesh": )" + mesh + "}", 4),
-              "c.json:2: error: zero.mesh: axis '" + std::string(role) +
-                  "' would cut the model in a way that is not supported; "
-                  "'tensor' is, and every other name is an axis of samples: "
-                  "give it another one\n");
+    EXPECT_EQ(
+        invalid(R"("zero": {"mesh": )" + mesh + "}", 4),
+        "c.json:2: error: zero.mesh: axis '" + std::string(role) +
+            "' would cut the model in a way that is not supported; "
+            "'tensor' and 'sequence' are, and every other name is an axis "
+            "of samples: give it another one\n");
   }
 }
 
@@ -52,8 +61,12 @@ TEST(Mesh, WhatDoesNotFitIsAnError) {
       "zero": {"mesh": {"data": 1, "tensor": 4}})",
                     4),
             "c.json:2: error: tensor_parallel.autotp_size: found 2, and the "
-            "mesh data=1,tensor=4 has 4 ranks that compute one model; leave "
-            "one of the two out\n");
+            "mesh data=1,tensor=4 has 4 ranks of 'tensor'; leave one of the "
+            "two out\n");
+  EXPECT_EQ(invalid(R"("zero": {"mesh": {"tensor": 2, "sequence": 2}})", 4),
+            "c.json:2: error: zero.mesh: axes 'tensor' and 'sequence' would "
+            "both cut the model, which is not supported; give one of them 1 "
+            "rank\n");
   EXPECT_EQ(invalid(R"("zero": {"mesh": {"data": 2, "tensor": 2},
       "shard_axes": "data,tensor"})",
                     4),

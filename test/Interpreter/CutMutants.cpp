@@ -2,6 +2,8 @@
 
 #include "CutMutants.h"
 
+#include "zero/Dialect/NN/NN.h"
+
 using namespace mlir;
 using namespace mlir::zero;
 
@@ -19,6 +21,7 @@ private:
   template <typename OpT> void addSame(OpT op);
   void addSum(AllReduceValueOp op);
   template <typename OpT> void addCut(OpT op);
+  void addExchange(ExchangeValueOp op);
   void addParameter(ParameterOp op);
   void addGradient(GradientOp op);
 
@@ -118,7 +121,21 @@ static CutAttr halve(CutAttr cut) {
                       pieces, cut.getOver());
 }
 
+/// Whether a slice says which elements an evaluation would drop, which drops
+/// none.
+static bool isOfDropout(Operation *op) {
+  Value value = op->getResult(0);
+  while (value.hasOneUse() && value.getUsers().begin()->getNumOperands() == 1)
+    value = value.getUsers().begin()->getResult(0);
+  return op->getParentOfType<EvaluateOp>() &&
+         llvm::all_of(value.getUsers(), [](Operation *user) {
+           return isa<nn::PartialDropoutOp>(user);
+         });
+}
+
 template <typename OpT> void Lister::addCut(OpT op) {
+  if (isOfDropout(op))
+    return;
   if (CutAttr halves = halve(op.getCut()))
     add("of other pieces",
         [=](Operation *changed) { cast<OpT>(changed).setCutAttr(halves); });
@@ -129,6 +146,17 @@ template <typename OpT> void Lister::addCut(OpT op) {
                    op.getCut().getRepeats(), op.getCut().getPieces(), other);
   add("over another axis",
       [=](Operation *changed) { cast<OpT>(changed).setCutAttr(elsewhere); });
+}
+
+void Lister::addExchange(ExchangeValueOp op) {
+  if (CutAttr halves = halve(op.getFrom()))
+    add("from other pieces", [=](Operation *changed) {
+      cast<ExchangeValueOp>(changed).setFromAttr(halves);
+    });
+  if (CutAttr halves = halve(op.getTo()))
+    add("to other pieces", [=](Operation *changed) {
+      cast<ExchangeValueOp>(changed).setToAttr(halves);
+    });
 }
 
 void Lister::addParameter(ParameterOp op) {
@@ -161,6 +189,8 @@ std::vector<CutMutant> Lister::run() {
       addCut(slice);
     if (auto gather = dyn_cast<GatherValueOp>(op))
       addCut(gather);
+    if (auto exchange = dyn_cast<ExchangeValueOp>(op))
+      addExchange(exchange);
     if (auto parameter = dyn_cast<ParameterOp>(op))
       addParameter(parameter);
     if (auto gradient = dyn_cast<GradientOp>(op))

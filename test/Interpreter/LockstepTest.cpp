@@ -200,9 +200,9 @@ public:
     return results;
   }
 
-  /// The first rank of its `tensor` group and the others have one sample.
+  /// Ranks that compute parts of one model have one sample.
   int64_t sampleOf(int64_t rank) {
-    AxesAttr batch = mesh.without(makeMesh({{"tensor", 1}}));
+    AxesAttr batch = mesh.getBatchAxes();
     return batch ? mesh.getIndexIn(batch, rank) : 0;
   }
 
@@ -309,7 +309,9 @@ void check(const std::string &path,
   ASSERT_TRUE(model.read(path));
   model.fill(/*samples=*/2);
   ASSERT_TRUE(model.cut(path, model.makeMesh(axes)));
-  EXPECT_GT(model.countCut(), 0);
+  EXPECT_EQ(model.countCut() > 0, llvm::any_of(axes, [](auto axis) {
+              return axis.first == "tensor";
+            }));
   compare(model, /*evaluating=*/false);
   compare(model, /*evaluating=*/true);
 }
@@ -351,28 +353,38 @@ void judgeMutants(Model &model, ModuleOp cut,
 }
 
 /// Before and after gradients are made.
-TEST(LockstepTest, TheVerifierAgreesOnMutants) {
-  for (StringRef name :
-       {"gpt2-dropout", "llama", "olmo2", "bert", "phi3", "neox", "mixtral"}) {
-    SCOPED_TRACE(name.str());
-    const std::string path = (ZERO_CUT_MODELS "/" + name + ".mlir").str();
-    Model model;
-    ASSERT_TRUE(model.read(path));
-    model.fill(/*samples=*/2);
-    ASSERT_TRUE(
-        model.cutOnly(path, model.makeMesh({{"data", 2}, {"tensor", 2}})));
-    EXPECT_TRUE(isAccepted(model));
-    OwningOpRef<ModuleOp> cut = model.local->clone();
-    judgeMutants(model, *cut, [&] { return model.finish(); });
-    model.local = cut->clone();
-    ASSERT_TRUE(model.finish());
-    EXPECT_TRUE(isAccepted(model));
-    OwningOpRef<ModuleOp> differentiated = model.local->clone();
-    judgeMutants(model, *differentiated, [] { return true; });
-  }
+void judgeAxis(StringRef name, StringRef axis) {
+  SCOPED_TRACE(name.str());
+  const std::string path = (ZERO_CUT_MODELS "/" + name + ".mlir").str();
+  Model model;
+  ASSERT_TRUE(model.read(path));
+  model.fill(/*samples=*/2);
+  ASSERT_TRUE(model.cutOnly(path, model.makeMesh({{"data", 2}, {axis, 2}})));
+  EXPECT_TRUE(isAccepted(model));
+  OwningOpRef<ModuleOp> cut = model.local->clone();
+  judgeMutants(model, *cut, [&] { return model.finish(); });
+  model.local = cut->clone();
+  ASSERT_TRUE(model.finish());
+  EXPECT_TRUE(isAccepted(model));
+  OwningOpRef<ModuleOp> differentiated = model.local->clone();
+  judgeMutants(model, *differentiated, [] { return true; });
 }
 
-TEST(LockstepTest, ModelsAreTheirParts) {
+TEST(LockstepTest, TheVerifierAgreesOnMutants) {
+  for (StringRef name :
+       {"gpt2-dropout", "llama", "olmo2", "bert", "phi3", "neox", "mixtral"})
+    judgeAxis(name, "tensor");
+}
+
+/// Not of BERT: its loss reads one position, so that others may be wrong.
+TEST(LockstepTest, TheVerifierAgreesOnMutantsOfPositions) {
+  for (StringRef name :
+       {"gpt2-dropout", "llama", "olmo2", "phi3", "neox", "mixtral"})
+    judgeAxis(name, "sequence");
+}
+
+/// Checks all models, over `axis` beside samples.
+void checkAll(StringRef axis) {
   std::error_code error;
   int64_t models = 0;
   for (llvm::sys::fs::directory_iterator file(ZERO_CUT_MODELS, error), end;
@@ -380,11 +392,36 @@ TEST(LockstepTest, ModelsAreTheirParts) {
     if (!StringRef(file->path()).ends_with(".mlir"))
       continue;
     ++models;
-    check(file->path(), {{"data", 1}, {"tensor", 2}});
-    check(file->path(), {{"data", 2}, {"tensor", 2}});
-    check(file->path(), {{"tensor", 2}, {"data", 2}});
+    check(file->path(), {{"data", 1}, {axis, 2}});
+    check(file->path(), {{"data", 2}, {axis, 2}});
+    check(file->path(), {{axis, 2}, {"data", 2}});
   }
   EXPECT_GE(models, 1);
+}
+
+TEST(LockstepTest, ModelsAreTheirParts) { checkAll("tensor"); }
+
+/// With 4 ranks there are more of them than key heads: then all positions are
+/// everywhere for attention.
+TEST(LockstepTest, SequencesAreTheirPositions) {
+  checkAll("sequence");
+  for (StringRef name : {"gpt2", "llama"})
+    check((ZERO_CUT_MODELS "/" + name + ".mlir").str(),
+          {{"data", 1}, {"sequence", 4}});
+}
+
+/// Attention has the heads of all positions, by exchanges alone.
+TEST(LockstepTest, PositionsAreExchangedForHeads) {
+  for (StringRef name : {"gpt2", "llama"}) {
+    Model model;
+    ASSERT_TRUE(model.cutOnly((ZERO_CUT_MODELS "/" + name + ".mlir").str(),
+                              model.makeMesh({{"data", 1}, {"sequence", 2}})));
+    // Queries, keys and values, and what comes of them.
+    int64_t attentions = model.count<nn::AttentionOp>();
+    EXPECT_GT(attentions, 0);
+    EXPECT_EQ(model.count<ExchangeValueOp>(), 4 * attentions) << name.str();
+    EXPECT_EQ(model.count<GatherValueOp>(), 0) << name.str();
+  }
 }
 
 /// Of the vocabulary each rank has a range, and padding with it where there is

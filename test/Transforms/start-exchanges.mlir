@@ -45,3 +45,15 @@ func.func @columns(%x: tensor<8x4xf32>) -> tensor<8x2xf32> {
   %y = zero.slice_value %x cut <dim 1 of [4] over <tensor = 2>> : tensor<8x4xf32> -> tensor<8x2xf32>
   return %y : tensor<8x2xf32>
 }
+
+// Each rank sends the others their heads, and brings the positions that arrive
+// into their order.
+// CHECK-LABEL: func.func @exchange
+func.func @exchange(%x: tensor<2x8x4x3xf32>) -> tensor<2x16x2x3xf32> {
+  // CHECK: nn.transpose {{.*}} permutation [1, 0, 2] : (tensor<16x2x6xf32>) -> tensor<2x16x6xf32>
+  // CHECK: %[[P:.*]] = zero.all_to_all {{.*}} over <tensor = 2> : tensor<2x16x6xf32> -> <tensor<2x16x6xf32>>
+  // CHECK: %[[W:.*]] = zero.wait %[[P]]
+  // CHECK: nn.transpose {{.*}} permutation [1, 0, 2] : (tensor<2x2x48xf32>) -> tensor<2x2x48xf32>
+  %y = zero.exchange_value %x from <dim 1 of [16] over <tensor = 2>> to <dim 2 of [4] over <tensor = 2>> : tensor<2x8x4x3xf32> -> tensor<2x16x2x3xf32>
+  return %y : tensor<2x16x2x3xf32>
+}

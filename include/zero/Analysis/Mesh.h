@@ -40,9 +40,9 @@ struct MeshAxes {
 /// all cut.
 MeshAxes getMesh(ModuleOp module, TrainingAttr training);
 
-/// The axis whose ranks each compute a part of the model; null where the mesh
-/// has none, or one of a single rank.
-AxesAttr findTensorAxis(ModuleOp module);
+/// The axes whose ranks each compute a part of the model, one by one, without
+/// those of a single rank.
+SmallVector<AxesAttr> listModelAxes(ModuleOp module);
 
 /// Checks that a module has at most one `zero.mesh`, of the ranks of
 /// `training`.

@@ -2,14 +2,18 @@
 //
 // Which classes of dimensions the ranks of an axis share, so that each of them
 // computes a part of the model. It follows from what operations say of their
-// factors: a class is cut where its work is worth what must be sent for it. The
-// answer depends on the model and on the size of the axis, and on no machine.
+// factors. Over `tensor` a class of parameters is cut where its work is worth
+// what must be sent for it. Over `sequence` the positions of the input are, and
+// operations that need all of them are cut along another class. The answer
+// depends on the model and on the size of the axis, and on no machine.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_ANALYSIS_SHARDING_H
 #define ZERO_ANALYSIS_SHARDING_H
 
 #include "zero/Analysis/Dimensions.h"
+
+#include "program/Mesh.h"
 
 namespace mlir::zero {
 
@@ -34,11 +38,13 @@ public:
   Sharding(StepOp model, AxesAttr over);
 
   AxesAttr getOver() const { return over; }
-  /// Reports a class that is worth cutting, and that the axis does not divide.
+  /// Whether positions are cut, and no parameters.
+  bool isOfSequence() const { return zrt::cutsPositions(axisName()); }
+  /// Reports a class that is to be cut, and that the axis does not divide.
   LogicalResult verify() const;
 
-  /// How `value` is cut for an operation that is cut; null: it is whole there.
-  CutAttr cutOf(Value value) const;
+  /// How `op`, which is cut, reads or gives `value`; null: whole.
+  CutAttr cutOf(Value value, Operation *op) const;
   /// How a parameter is cut; null: every rank of the axis has it.
   CutAttr cutOf(ParameterOp parameter) const;
   /// Whether ranks compute parts of `op`: each of its results is cut, the same
@@ -50,14 +56,15 @@ public:
   bool isCombined(Operation *op) const {
     return cutOperations.lookup(op).isCombined;
   }
-  int64_t wholeSizeOf(Operation *op) const {
-    return dimensions.sizeOf(cutOperations.lookup(op).atom);
-  }
+  int64_t wholeSizeOf(Operation *op) const;
   /// The size of a factor on one rank.
   int64_t partOf(Operation *op, size_t factor) const;
   const zrt::Factors &factorsOf(Operation *op) const {
     return dimensions.of(op).factors;
   }
+  /// Operations on positions that each rank computes whole, because they can
+  /// be cut along nothing.
+  ArrayRef<Operation *> getWhole() const { return whole; }
   /// Whether a gradient of `value` is wanted.
   bool isTrained(Value value) const { return trained.contains(value); }
 
@@ -70,14 +77,16 @@ private:
   std::optional<OperationCut> findCut(Operation *op, DimensionId atom) const;
   std::optional<zrt::FactorKind> findKind(Operation *op,
                                           DimensionId atom) const;
-  bool canCombine(Operation *op, DimensionId dim) const;
+  bool canCombine(Operation *op, DimensionId dim, DimensionId atom) const;
   bool fitsOperands(Operation *op, DimensionId atom) const;
   bool fitsResults(Operation *op, const OperationCut &cut) const;
+  bool isOfResults(Operation *op, DimensionId atom) const;
   SmallVector<DimensionId> findRefused() const;
   bool mayCut(ParameterOp parameter, DimensionId atom) const;
   std::optional<unsigned> findDimension(ArrayRef<DimensionId> dims,
                                         DimensionId atom) const;
-  CutAttr makeCut(ArrayRef<DimensionId> dims) const;
+  CutAttr makeCut(ArrayRef<DimensionId> dims, DimensionId atom) const;
+  std::string axisName() const { return over.getNames().front().str(); }
   ArrayRef<Operation *> usesOf(DimensionId atom) const {
     auto found = uses.find(atom);
     return found == uses.end() ? ArrayRef<Operation *>()
@@ -93,6 +102,16 @@ private:
   void choose();
   void take(const CutCost &cost);
 
+  LogicalResult verifyPositions() const;
+  std::optional<DimensionId> findPositions();
+  void cutPositions();
+  bool isOfPositions(Operation *op) const;
+  bool canGo(Operation *op, DimensionId atom) const;
+  std::optional<DimensionId> findStay(Operation *op) const;
+  std::optional<DimensionId> findOther(Operation *op) const;
+  std::optional<OperationCut> findBest(Operation *op) const;
+
+  StepOp model;
   Block *body;
   AxesAttr over;
   Dimensions dimensions;
@@ -104,6 +123,13 @@ private:
   /// Those of them that occur in an operation.
   DenseMap<Operation *, SmallVector<DimensionId, 2>> takenAt;
   DenseMap<Operation *, OperationCut> cutOperations;
+
+  /// Over `sequence`: the class of the positions, the classes of the samples,
+  /// and along which class the parts of values are.
+  std::optional<DimensionId> positions;
+  SmallVector<DimensionId> samples;
+  DenseMap<Value, DimensionId> along;
+  SmallVector<Operation *> whole;
 };
 
 } // namespace mlir::zero

@@ -248,7 +248,8 @@ struct TrainConfig {
     return product;
   }
 
-  /// Ranks that compute one model together: those of the axis `tensor`.
+  /// Ranks that compute one model together: those of the axes `tensor`
+  /// and `sequence`.
   int64_t modelRanks() const {
     int64_t product = 1;
     for (const MeshAxisConfig &axis : mesh)

@@ -105,8 +105,9 @@ def : Key<"tensor_parallel.partition_config", Block, "null",
     Refused<"what is cut follows from the model; leave it out">;
 def : Key<"expert_parallel", Block, "null", "split experts over ranks">,
     Refused<"there is no such axis; leave it out">;
-def : Key<"sequence_parallel_size", Count, "1", "ranks that share a sequence">,
-    Refused<"there is no such axis; leave it out">;
+def : Key<"sequence_parallel_size", Count, "1",
+    "ranks of the axis `sequence`, neighbours, each of which has a part of the positions; "
+    "1: each has all of them">;
 def : Key<"data_parallel_size", Any, "null", "ranks that split data">,
     Refused<"give the rank count to the compiler with --ranks">;
 def : Key<"use_data_before_expert_parallelism", Bool, "false",

@@ -9,7 +9,8 @@ def CombinedOpInterface : OpInterface<"CombinedOpInterface"> {
   let description = [{
     An operation with one combined factor, such as the rows of a table or the classes
     of a loss, that each rank of a group can compute of its own range of it. What the
-    ranks have is then combined: by a sum, or by exchanges of a few numbers.
+    ranks have is then combined: by a sum, or by exchanges of a few numbers. Or each has
+    its part of the result, and needs to know which.
 
     `zero-shard-model` cuts a combined factor only of operations that have this
     interface.
@@ -17,9 +18,9 @@ def CombinedOpInterface : OpInterface<"CombinedOpInterface"> {
   let methods = [
     InterfaceMethod<[{
       Builds what one rank computes with `operands`: those that have the factor are
-      its part, all others are whole. Returns a value for each result: where
-      `givesTerms`, terms whose sum over the ranks is the result; else the whole
-      result, the same on every rank.
+      its part, all others are whole. Returns a value for each result: its part where
+      it has the factor; where `givesTerms`, terms whose sum over the ranks is the
+      result; else the whole result, the same on every rank.
     }], "::llvm::SmallVector<::mlir::Value>", "buildOfRange",
     (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
          "::mlir::zero::RankRange &":$range)>,

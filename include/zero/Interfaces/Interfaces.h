@@ -106,6 +106,8 @@ public:
   /// Indices in the whole, and in the range of each rank.
   virtual int64_t getWholeSize() const = 0;
   virtual int64_t getSize() const = 0;
+  /// The dimension of an operand that the range is of; -1 where it has none.
+  virtual int64_t getDim(unsigned operand) const = 0;
   /// The first index of this rank's range, as a tensor<i32>.
   virtual Value getFirst() = 0;
   /// The sum of what the ranks have.

@@ -350,7 +350,7 @@ def PadVocabulary : Pass<"zero-pad-vocabulary", "::mlir::ModuleOp"> {
 }
 
 def ShardModel : Pass<"zero-shard-model", "::mlir::ModuleOp"> {
-  let summary = "Cut a model to what one rank of the axis tensor computes";
+  let summary = "Cut a model to what one rank of an axis tensor or sequence computes";
   let description = [{
     Where the module's mesh has an axis `tensor`, each of its ranks computes a part of
     the model on the same samples. Which classes of dimensions are cut follows from
@@ -367,11 +367,24 @@ def ShardModel : Pass<"zero-shard-model", "::mlir::ModuleOp"> {
     each rank has a range, and `CombinedOpInterface` says what combines what they
     compute: of a loss one number a row and rank, and never the logits.
 
+    Over an axis `sequence` each rank has a part of the positions of the samples: the
+    second dimension of the first input of integers that has two. What depends on no
+    parameter, such as labels, counts and masks, each rank computes whole. What needs
+    all positions, such as attention, is cut along another class that all it reads has,
+    such as heads, and so is what follows for as long as it can: a
+    `zero.exchange_value` stands before and behind. Where there is no such class, or the
+    ranks do not divide it, the operation is whole on every rank, and a remark says so.
+    Parameters are whole. A mean over labels that count becomes the sum, over the number
+    of those of all positions.
+
+    Of dropout each rank computes its part (`nn.partial_dropout`): the elements that one
+    rank would drop.
+
     - Needs: a `zero.mesh`; before `zero-differentiate`, which gives exchanges their
       gradients.
     - Leaves: a model of the same loss. Sums over what is cut are added in another
       order. A remark says how many parameters are cut.
-    - Not done here: sums of one operation over two axes. A class that is worth cutting
+    - Not done here: a mesh that has both axes, of more than one rank each. A class that is worth cutting
       and is no multiple of the axis is an error, but for a vocabulary that
       `zero-pad-vocabulary` could not pad: it stays whole.
 
@@ -407,10 +420,12 @@ def StartExchanges : Pass<"zero-start-exchanges", "::mlir::ModuleOp"> {
 
     - Needs: `zero-shard-model` and `zero-differentiate`; the last pass on the model.
     What is gathered is brought into the order of the whole by moves behind the wait,
+    what is exchanged by moves before the start and behind the wait,
     and a slice of an inner dimension becomes one of rows, which lie side by side, with
     moves around it.
 
-    - Leaves: no `zero.all_reduce_value` and no `zero.gather_value`; slices of rows.
+    - Leaves: no `zero.all_reduce_value`, no `zero.gather_value` and no
+      `zero.exchange_value`; slices of rows.
     - Not done here: overlapping what does not depend on an exchange by moving it.
 
     ```mlir

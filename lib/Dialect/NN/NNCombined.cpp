@@ -1,7 +1,8 @@
-//===- NNCombined.cpp - a vocabulary of which each rank has a range -------===//
+//===- NNCombined.cpp - operations of which each rank has a range ---------===//
 //
 // What becomes of lookups and losses where ranks have ranges of the vocabulary,
-// and the gradients of the operations that each rank then computes.
+// of dropout where they have ranges of anything, and the gradients of the
+// operations that each rank then computes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -102,4 +103,16 @@ LogicalResult PartialCrossEntropyOp::buildGradient(
       orZeros(builder, resultGradients[1], getLse()), getLogits(), getTargets(),
       getFirst(), getLse(), getSum(), getIgnoreIndex(), getClasses());
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// dropout
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> DropoutOp::buildOfRange(OpBuilder &builder,
+                                           ValueRange operands,
+                                           RankRange &range) {
+  return {PartialDropoutOp::create(
+      builder, getLoc(), operands[0].getType(), operands[0], range.getFirst(),
+      range.getDim(/*operand=*/0), range.getWholeSize(), getP(), getId())};
 }

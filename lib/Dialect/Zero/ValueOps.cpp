@@ -106,6 +106,39 @@ LogicalResult GatherValueOp::verify() {
   return verifyCut(*this, getCut(), getResult(), getValue());
 }
 
+RankedTensorType ExchangeValueOp::getWholeType() {
+  return getFrom().getWholeType(cast<RankedTensorType>(getValue().getType()));
+}
+
+LogicalResult ExchangeValueOp::verify() {
+  CutAttr from = getFrom(), to = getTo();
+  auto part = cast<RankedTensorType>(getValue().getType());
+  if (from.getOver() != to.getOver()) // (C1)
+    return emitOpError("cuts over ") << from.getOver() << " and over "
+                                     << to.getOver() << ", wanted one group";
+  if (from.getDim() == to.getDim()) // (C3)
+    return emitOpError("is cut along dimension ")
+           << from.getDim() << " and gives that, wanted another one";
+  for (CutAttr cut : {from, to})
+    if (cut.getPieces().size() != 1)
+      return emitOpError("cuts dimension ")
+             << cut.getDim() << " in " << cut.getPieces().size()
+             << " pieces, wanted one";
+  if (!from.fitsPart(part)) // (C2)
+    return emitOpError("has a part of ")
+           << part << ", wanted " << from.getPartSize()
+           << " indices in dimension " << from.getDim();
+  RankedTensorType whole = getWholeType();
+  if (!to.fitsWhole(whole))
+    return emitOpError("cuts ") << whole << ", wanted " << to.getWholeSize()
+                                << " indices in dimension " << to.getDim();
+  RankedTensorType wanted = to.getPartType(whole);
+  if (getResult().getType() == wanted)
+    return success();
+  return emitOpError("gives ")
+         << getResult().getType() << ", wanted " << wanted;
+}
+
 LogicalResult ReplicateOp::verifySymbolUses(SymbolTableCollection &) {
   return verifyIsOfMesh(*this, getOver());
 }
@@ -117,6 +150,9 @@ LogicalResult SliceValueOp::verifySymbolUses(SymbolTableCollection &) {
 }
 LogicalResult GatherValueOp::verifySymbolUses(SymbolTableCollection &) {
   return verifyIsOfMesh(*this, getCut().getOver());
+}
+LogicalResult ExchangeValueOp::verifySymbolUses(SymbolTableCollection &) {
+  return verifyIsOfMesh(*this, getFrom().getOver());
 }
 
 //===----------------------------------------------------------------------===//
@@ -155,5 +191,14 @@ LogicalResult GatherValueOp::buildGradient(OpBuilder &builder,
                                            MutableArrayRef<Value> gradients) {
   gradients[0] = SliceValueOp::create(builder, getLoc(), getValue().getType(),
                                       results[0], getCut());
+  return success();
+}
+
+LogicalResult ExchangeValueOp::buildGradient(OpBuilder &builder,
+                                             ArrayRef<Value> results,
+                                             ArrayRef<bool>,
+                                             MutableArrayRef<Value> gradients) {
+  gradients[0] = ExchangeValueOp::create(
+      builder, getLoc(), getValue().getType(), results[0], getTo(), getFrom());
   return success();
 }

@@ -65,3 +65,63 @@ zero.parameter @w : tensor<4xf32> = #zero.zeros rows 7 cut <dim 0 of [4, 4] over
 
 // expected-error @below {{is cut and an average, wanted one of the two}}
 zero.parameter @w : tensor<4xf32> = #zero.zeros average 0.1 cut <dim 0 of [8] over <tensor = 2>>
+
+// -----
+
+zero.mesh @mesh <data = 2, tensor = 2>
+
+func.func @groups(%x: tensor<4x2xf32>) {
+  // expected-error @below {{cuts over #zero.axes<tensor = 2> and over #zero.axes<data = 2>, wanted one group}}
+  %e = zero.exchange_value %x from <dim 1 of [4] over <tensor = 2>> to <dim 0 of [4] over <data = 2>> : tensor<4x2xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+zero.mesh @mesh <data = 2, tensor = 2>
+
+func.func @same(%x: tensor<4x2xf32>) {
+  // expected-error @below {{is cut along dimension 1 and gives that, wanted another one}}
+  %e = zero.exchange_value %x from <dim 1 of [4] over <tensor = 2>> to <dim 1 of [4] over <tensor = 2>> : tensor<4x2xf32> -> tensor<4x2xf32>
+  return
+}
+
+// -----
+
+zero.mesh @mesh <data = 2, tensor = 2>
+
+func.func @pieces(%x: tensor<4x2xf32>) {
+  // expected-error @below {{cuts dimension 0 in 2 pieces, wanted one}}
+  %e = zero.exchange_value %x from <dim 1 of [4] over <tensor = 2>> to <dim 0 of [2, 2] over <tensor = 2>> : tensor<4x2xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+zero.mesh @mesh <data = 2, tensor = 2>
+
+func.func @value(%x: tensor<4x4xf32>) {
+  // expected-error @below {{has a part of 'tensor<4x4xf32>', wanted 2 indices in dimension 1}}
+  %e = zero.exchange_value %x from <dim 1 of [4] over <tensor = 2>> to <dim 0 of [4] over <tensor = 2>> : tensor<4x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+zero.mesh @mesh <data = 2, tensor = 2>
+
+func.func @whole(%x: tensor<4x2xf32>) {
+  // expected-error @below {{cuts 'tensor<4x4xf32>', wanted 8 indices in dimension 0}}
+  %e = zero.exchange_value %x from <dim 1 of [4] over <tensor = 2>> to <dim 0 of [8] over <tensor = 2>> : tensor<4x2xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+zero.mesh @mesh <data = 2, tensor = 2>
+
+func.func @result(%x: tensor<4x2xf32>) {
+  // expected-error @below {{gives 'tensor<4x4xf32>', wanted 'tensor<2x4xf32>'}}
+  %e = zero.exchange_value %x from <dim 1 of [4] over <tensor = 2>> to <dim 0 of [4] over <tensor = 2>> : tensor<4x2xf32> -> tensor<4x4xf32>
+  return
+}

@@ -116,14 +116,16 @@ def NN_SiluMulGradOp : NN_SignedOp<"silu_mul_grad",
   let assemblyFormat = "$dy `,` $gate `,` $up attr-dict `:` type($dy)";
 }
 
-// Whole: which elements are dropped follows from their positions in the sample.
+// Which elements are dropped follows from their positions in the sample: of a part
+// of a dimension that has to be told.
 // Philox4x32-10 makes four numbers in about 60 integer operations.
 def NN_DropoutOp : NN_SignedOp<"dropout",
     [Floats<"x", "samples,r..">],
     [Real<"p", ">=0<1">, Int<"id", ">=0">],
     [Floats<"y", "samples,r..">],
-    "linear x",
-    [NN_Differentiable, OverwritesOperands, SameOperandsAndResultType]> {
+    "combined r, linear x",
+    [NN_Combined, NN_Differentiable, OverwritesOperands,
+     SameOperandsAndResultType]> {
   let summary = "Zero elements at random, scale the others by 1 / (1 - p)";
   let text = [{
     Dimension 0 of `x` is the sample. Whether an element is kept is a function of

@@ -95,4 +95,33 @@ def Zero_GatherValueOp
   }];
 }
 
+def Zero_ExchangeValueOp
+    : Zero_ValueOp<"exchange_value", [Zero_ExchangesValue]> {
+  let summary = "A value that is cut along another dimension";
+  let description = [{
+    Each rank of a group has a part of one dimension of a value, and gets its part of
+    another one: such as some heads of all positions for all heads of some positions.
+    Each rank sends every other one what that has of its part. The gradient is
+    exchanged the other way.
+
+    Constraints
+    - (C1) the group is axes of the module's mesh, in their order, and one for both.
+    - (C2) the value has the part of the first dimension, and the result that of the
+      second one, of one whole.
+    - (C3) the dimensions are two, and each is cut in one piece, perhaps repeated.
+    ```mlir
+    %y = zero.exchange_value %x from <dim 1 of [8] over <sequence = 2>> to <dim 2 of [4] over <sequence = 2>> : tensor<2x4x4x16xf32> -> tensor<2x8x2x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$value, Zero_CutAttr:$from,
+                   Zero_CutAttr:$to);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "$value `from` $from `to` $to attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The whole of both.
+    ::mlir::RankedTensorType getWholeType();
+  }];
+}
+
 #endif // ZERO_DIALECT_ZERO_ZEROVALUEOPS_TD

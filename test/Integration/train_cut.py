@@ -1,21 +1,23 @@
 #!/usr/bin/env python3
-"""Training on a mesh with an axis that cuts the model: tensor parallelism.
+"""Training on a mesh with an axis that cuts the model: tensor or sequence parallelism.
 
-Usage: train_tensor.py <folder> <model> <mesh> <kind>
+Usage: train_cut.py <folder> <model> <mesh> <kind>
 
-`mesh` is "data=2,tensor=2"; `kind` is in-process or mpi. At every stage losses,
+`mesh` is "data=2,tensor=2" or has an axis `sequence`; `kind` is in-process or mpi. At every stage losses,
 norms and weights are those of one rank that accumulates the same micro-batches,
 with SGD and with AdamW. Deterministic runs of the stages of one mesh are equal bit
 by bit. A run starts from weights that another mesh has saved, and goes on from its
 checkpoints: bitwise equal on the mesh that wrote them. Recomputed activations and means
 over tokens change nothing, and in 16 bits a run is as far from the f32 run as one whose
-ranks each compute the whole model, within half of it. A vocabulary that the ranks do not
-divide is padded, and nothing that is saved knows of it.
+ranks each compute the whole model, within half of it. Over `tensor` a vocabulary that the ranks
+do not divide is padded, and nothing that is saved knows of it.
 
-Traffic over `tensor` is that of the closed form: a layer has two sums forward and
+Traffic is that of the closed forms. Over `tensor` a layer has two sums forward and
 two backward, each an all-reduce of the residual stream; what is looked up and the
 gradient of what is projected on the vocabulary are one more each. The loss is a number
-for each token and rank, gathered, and a sum of one number.
+for each token and rank, gathered, and a sum of one number. Over `sequence` a layer
+exchanges queries, keys and values for the heads that a rank has, and back what attention
+gives, and the gradients of all of these; those of parameters and the loss are summed.
 """
 
 import math
@@ -30,9 +32,10 @@ from training import GOLDENS, MODELS as FOLDER, Setup, arguments, check, close, 
 STEPS = 20
 ACCUMULATION = 2
 MODELS = {
-    # Layers, and tokens and elements of the residual stream of a micro-batch.
-    "tiny-gpt": (2, 2 * 16, 2 * 16 * 32),
-    "tiny-llama": (2, 2 * 16, 2 * 16 * 32),
+    # Layers, tokens and elements of the residual stream of a micro-batch, what
+    # is trained, as often as it is read, and key heads by query heads.
+    "tiny-gpt": (2, 2 * 16, 2 * 16 * 32, 29568 + 8192 + 4096, 1),
+    "tiny-llama": (2, 2 * 16, 2 * 16 * 32, 31904, 1 / 2),
 }
 SGD = {"type": "SGD", "params": {"lr": 0.05, "momentum": 0.9}}
 
@@ -51,15 +54,25 @@ def compare(name, run, wanted, tolerances):
     check(error <= weights, f"{name}: weights differ by {error:.3g}, wanted {weights:g}")
 
 
-def check_traffic(setup, run, layers, tokens, elements, tables=2):
-    """`tables` of the embedding and the projection are cut."""
-    ranks = setup.axes["tensor"]
-    summed = (4 * layers + tables) * elements + 1
-    wanted = ACCUMULATION * (summed * 2 * (ranks - 1) / ranks + tokens * (ranks - 1))
+def check_traffic(setup, run, axis, wanted):
+    """`wanted` are the elements that a rank sends in a micro-batch."""
     for update in run.updates:
-        found = update["traffic"]["groups"]["tensor"]["activation"]["elements"]
-        check(abs(found - wanted) < 0.5, f"{setup.name}: a rank sends {found} elements of "
-              f"activations over tensor, wanted {wanted}")
+        found = update["traffic"]["groups"][axis]["activation"]["elements"]
+        check(abs(found - ACCUMULATION * wanted) < 0.5,
+              f"{setup.name}: a rank sends {found} elements of activations over {axis}, "
+              f"wanted {ACCUMULATION * wanted}")
+
+
+def traffic_of_tensor(ranks, layers, tokens, elements, tables=2):
+    """`tables` of the embedding and the projection are cut."""
+    summed = (4 * layers + tables) * elements + 1
+    return summed * 2 * (ranks - 1) / ranks + tokens * (ranks - 1)
+
+
+def traffic_of_sequence(ranks, layers, elements, parameters, groups):
+    """`groups` are the key heads by the query heads."""
+    exchanged = 2 * layers * (2 + 2 * groups) * elements / ranks * (ranks - 1) / ranks
+    return exchanged + (parameters + 1) * 2 * (ranks - 1) / ranks
 
 
 def check_stages(folder, case):
@@ -147,7 +160,8 @@ def check_padding(folder, case):
     found = run(cut, 10, "-odd", mpi=case.mpi)
     compare("257 rows", found, wanted, (1e-5, 1e-4, 1e-4))
     # Of so many tokens, what the embedding gives is dearer than its table.
-    check_traffic(cut, found, 1, 2 * 64, 2 * 64 * 32, tables=1)
+    check_traffic(cut, found, "tensor",
+                  traffic_of_tensor(case.cut_ranks, 1, 2 * 64, 2 * 64 * 32, tables=1))
     run(cut, 5, "-saving", "--checkpoint", saved, "--checkpoint-every", "5", mpi=case.mpi)
     resumed = run(one, 10, "-resumed", "--checkpoint", saved, "--resume")
     close("257 rows, resumed", resumed.column("loss"), wanted.column("loss")[5:], 1e-5)
@@ -159,7 +173,16 @@ class Case:
     def __init__(self, model, mesh, kind):
         self.model, self.mesh, self.mpi = model, mesh, kind == "mpi"
         self.ranks = math.prod(int(axis.split("=")[1]) for axis in mesh.split(","))
-        self.batch_ranks = self.ranks // self.setup(0).axes["tensor"]
+        self.axis = "tensor" if "tensor" in mesh else "sequence"
+        self.cut_ranks = self.setup(0).axes[self.axis]
+        self.batch_ranks = self.ranks // self.cut_ranks
+
+    def traffic(self):
+        """Elements that a rank sends over the axis in a micro-batch."""
+        layers, tokens, elements, parameters, groups = MODELS[self.model]
+        if self.axis == "tensor":
+            return traffic_of_tensor(self.cut_ranks, layers, tokens, elements)
+        return traffic_of_sequence(self.cut_ranks, layers, elements, parameters, groups)
 
     def setup(self, stage, precision="f32", deterministic=False, **options):
         return Setup(stage, self.ranks, precision, ACCUMULATION, deterministic,
@@ -191,13 +214,14 @@ def main():
             setup = case.setup(stage, **options)
             run = case.run(folder, stage, **options)
             compare(setup.name, run, wanted, tolerances)
-            check_traffic(setup, run, *MODELS[model])
+            check_traffic(setup, run, case.axis, case.traffic())
             print(setup.name + ": equal")
     check_weights(folder, case, check_stages(folder, case))
     check_options(folder, case)
     check_precisions(folder, case)
     check_resume(folder, case)
-    check_padding(folder, case)
+    if case.axis == "tensor":
+        check_padding(folder, case)
     print("ok")
 
 

@@ -1,0 +1,154 @@
+//===- SequenceSharding.cpp - what an axis cuts of the positions ----------===//
+//
+// Ranks have parts of the positions of a sequence. What depends on no
+// parameter, such as labels, counts, masks and positions, each of them has
+// whole. An operation that needs all positions, such as attention, is cut along
+// another class that all it reads has, such as heads, and so is what follows as
+// long as it can: parts are exchanged before the first and behind the last of
+// these.
+//
+//===----------------------------------------------------------------------===//
+
+#include "zero/Analysis/Sharding.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+/// The second dimension of the first input of integers that has two.
+static std::optional<unsigned> findInput(StepOp model) {
+  for (auto [index, type] : llvm::enumerate(model.getArgumentTypes()))
+    if (auto tensor = dyn_cast<RankedTensorType>(type);
+        tensor && tensor.getRank() == 2 && tensor.getElementType().isInteger())
+      return index;
+  return std::nullopt;
+}
+
+/// Nothing where there is no such input, or its positions are several classes.
+std::optional<DimensionId> Sharding::findPositions() {
+  std::optional<unsigned> input = findInput(model);
+  if (!input)
+    return std::nullopt;
+  SmallVector<DimensionId> atoms =
+      dimensions.atomsOf(dimensions.of(body->getArgument(*input))[1]);
+  return atoms.size() == 1 ? std::optional(atoms.front()) : std::nullopt;
+}
+
+LogicalResult Sharding::verifyPositions() const {
+  StepOp model = this->model;
+  std::optional<unsigned> input = findInput(model);
+  if (!input)
+    return model.emitError()
+           << "has no input of integers [samples, positions], of which " << over
+           << " would cut the positions; leave the axis out";
+  int64_t size =
+      cast<RankedTensorType>(body->getArgument(*input).getType()).getDimSize(1);
+  if (size % over.getSize() != 0)
+    return model.emitError()
+           << "has " << size << " positions in input " << *input << ", which "
+           << over.getSize() << " ranks of " << over
+           << " do not divide; give the axis a divisor of " << size
+           << ", or pad the samples";
+  if (!positions)
+    return model.emitError()
+           << "takes the positions of input " << *input
+           << " apart in equal segments, each of which " << over
+           << " would have to cut; leave the axis out";
+  return success();
+}
+
+bool Sharding::isOfPositions(Operation *op) const {
+  auto hasPositions = [&](Value value) {
+    return llvm::any_of(dimensions.of(value), [&](DimensionId dim) {
+      return dimensions.contains(dim, *positions);
+    });
+  };
+  return llvm::any_of(op->getOperands(), hasPositions) ||
+         llvm::any_of(op->getResults(), hasPositions);
+}
+
+/// Whether ranks can compute parts of `op` along `atom`, and need nothing to
+/// make the results of them: of all that they read in parts they have a part
+/// along it.
+bool Sharding::canGo(Operation *op, DimensionId atom) const {
+  std::optional<OperationCut> cut = findCut(op, atom);
+  if (!cut || cut->isSum || (cut->isCombined && !isOfResults(op, atom)) ||
+      dimensions.sizeOf(atom) % over.getSize() != 0)
+    return false;
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    return !along.contains(operand) ||
+           findDimension(dimensions.of(operand), atom).has_value();
+  });
+}
+
+/// The class, other than that of the positions, along which all that `op` reads
+/// in parts is cut, where it can be as well.
+std::optional<DimensionId> Sharding::findStay(Operation *op) const {
+  std::optional<DimensionId> found;
+  for (Value operand : op->getOperands()) {
+    auto known = along.find(operand);
+    if (known == along.end())
+      continue;
+    if (found.value_or(known->second) != known->second)
+      return std::nullopt;
+    found = known->second;
+  }
+  bool stays = found && *found != *positions && canGo(op, *found);
+  return stays ? found : std::nullopt;
+}
+
+/// The first other class along which `op` can be cut. Samples are those of all
+/// ranks of the axis.
+std::optional<DimensionId> Sharding::findOther(Operation *op) const {
+  for (DimensionId dim : dimensions.of(op).dimensions)
+    for (DimensionId atom : dimensions.atomsOf(dim))
+      if (atom != *positions && !llvm::is_contained(samples, atom) &&
+          canGo(op, atom))
+        return atom;
+  return std::nullopt;
+}
+
+std::optional<Sharding::OperationCut> Sharding::findBest(Operation *op) const {
+  if (std::optional<DimensionId> atom = findStay(op))
+    return findCut(op, *atom);
+  if (std::optional<OperationCut> cut = findCut(op, *positions);
+      cut && (!cut->isCombined || isOfResults(op, *positions)))
+    return cut;
+  if (std::optional<DimensionId> atom = findOther(op))
+    return findCut(op, *atom);
+  return std::nullopt;
+}
+
+void Sharding::cutPositions() {
+  positions = findPositions();
+  if (!positions || dimensions.sizeOf(*positions) % over.getSize() != 0)
+    return;
+  for (BlockArgument input : body->getArguments())
+    if (ArrayRef<DimensionId> dims = dimensions.of(input); !dims.empty())
+      llvm::append_range(samples, dimensions.atomsOf(dims.front()));
+  DenseSet<Value> computed;
+  for (Operation &op : *body) {
+    bool isComputed =
+        isa<LoadOp>(op) || llvm::any_of(op.getOperands(), [&](Value operand) {
+          return computed.contains(operand);
+        });
+    bool isFloat = llvm::any_of(op.getResultTypes(), [](Type type) {
+      return isa<FloatType>(getElementTypeOrSelf(type));
+    });
+    if (!isComputed)
+      continue;
+    computed.insert(op.result_begin(), op.result_end());
+    if (isa<LoadOp>(op) || !isFloat || !isOfPositions(&op))
+      continue;
+    std::optional<OperationCut> cut = findBest(&op);
+    if (!cut) {
+      whole.push_back(&op);
+      continue;
+    }
+    cutOperations[&op] = *cut;
+    for (Value result : op.getResults())
+      if (findDimension(dimensions.of(result), cut->atom))
+        along[result] = cut->atom;
+  }
+}

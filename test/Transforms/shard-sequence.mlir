@@ -1,0 +1,105 @@
+// Over an axis `sequence` ranks have parts of the positions, and exchange them for
+// heads where attention needs all.
+
+// RUN: split-file %s %t
+// RUN: zero-opt %t/attention.mlir --zero-shard-model --zero-verify-values | FileCheck %t/attention.mlir
+// RUN: zero-opt %t/whole.mlir --zero-shard-model --zero-verify-values 2>&1 | FileCheck %t/whole.mlir
+// RUN: zero-opt %t/dropout.mlir --zero-shard-model --zero-verify-values | FileCheck %t/dropout.mlir
+// RUN: not zero-opt %t/odd.mlir --zero-shard-model 2>&1 | FileCheck %t/odd.mlir
+// RUN: not zero-opt %t/none.mlir --zero-shard-model 2>&1 | FileCheck %t/none.mlir
+// RUN: not zero-opt %t/both.mlir --zero-shard-model 2>&1 | FileCheck %t/both.mlir
+
+//--- attention.mlir
+zero.mesh @mesh <data = 2, sequence = 2>
+zero.parameter @table : tensor<32x16xf32> = #zero.normal<std = 0.02>
+// CHECK-LABEL: zero.step @train
+zero.step @train(%ids: tensor<2x8xi32>, %labels: tensor<2x8xi32>) {
+  %table = zero.load @table : tensor<32x16xf32>
+  // CHECK: zero.slice_value %arg0 cut <dim 1 of [8] over <sequence = 2>> : tensor<2x8xi32> -> tensor<2x4xi32>
+  // CHECK: nn.embedding {{.*}} -> tensor<2x4x16xf32>
+  %x = nn.embedding %ids, %table : (tensor<2x8xi32>, tensor<32x16xf32>) -> tensor<2x8x16xf32>
+  %h = tensor.expand_shape %x [[0], [1], [2, 3]] output_shape [2, 8, 4, 4] : tensor<2x8x16xf32> into tensor<2x8x4x4xf32>
+  // CHECK: %[[Q:.*]] = zero.exchange_value %{{.*}} from <dim 1 of [8] over <sequence = 2>> to <dim 2 of [4] over <sequence = 2>> : tensor<2x4x4x4xf32> -> tensor<2x8x2x4xf32>
+  // CHECK-NEXT: %[[R:.*]] = nn.rotary %[[Q]]
+  %r = nn.rotary %h theta 10000.0 : tensor<2x8x4x4xf32>
+  // CHECK-NEXT: nn.attention %[[R]], %[[R]], %[[Q]] causal {{.*}} -> (tensor<2x8x2x4xf32>,
+  %a, %lse = nn.attention %r, %r, %h causal scale 0.5 : (tensor<2x8x4x4xf32>, tensor<2x8x4x4xf32>, tensor<2x8x4x4xf32>) -> (tensor<2x8x4x4xf32>, tensor<2x4x8xf32>)
+  // CHECK-NEXT: tensor.collapse_shape {{.*}} into tensor<2x8x8xf32>
+  %c = tensor.collapse_shape %a [[0], [1], [2, 3]] : tensor<2x8x4x4xf32> into tensor<2x8x16xf32>
+  // CHECK-NEXT: zero.exchange_value %{{.*}} from <dim 2 of [16] over <sequence = 2>> to <dim 1 of [8] over <sequence = 2>> : tensor<2x8x8xf32> -> tensor<2x4x16xf32>
+  // CHECK: nn.linear {{.*}} -> tensor<2x4x32xf32>
+  %logits = nn.linear %c, %table transposed : (tensor<2x8x16xf32>, tensor<32x16xf32>) -> tensor<2x8x32xf32>
+  // The labels that count are those of all positions.
+  // CHECK: arith.cmpi ne, %arg1, %{{.*}} : tensor<2x8xi32>
+  // CHECK: %[[COUNT:.*]] = arith.maximumf
+  // CHECK: %[[LOSS:.*]], %{{.*}} = nn.cross_entropy %{{.*}}, %{{.*}} sum : (tensor<2x4x32xf32>, tensor<2x4xi32>)
+  // CHECK: %[[TERM:.*]] = arith.divf %[[LOSS]], %[[COUNT]]
+  // CHECK: zero.all_reduce_value %[[TERM]] over <sequence = 2>
+  %loss, %l = nn.cross_entropy %logits, %labels : (tensor<2x8x32xf32>, tensor<2x8xi32>) -> (tensor<f32>, tensor<2x8xf32>)
+  zero.yield %loss : tensor<f32>
+}
+
+//--- whole.mlir
+zero.mesh @mesh <data = 1, sequence = 4>
+zero.parameter @table : tensor<32x16xf32> = #zero.normal<std = 0.02>
+// CHECK: remark: over #zero.axes<sequence = 4> every rank computes 'nn.attention' of all positions: it needs them, and none of its other dimensions can be cut, or the 4 ranks do not divide it
+// CHECK-LABEL: zero.step @train
+zero.step @train(%ids: tensor<2x8xi32>, %labels: tensor<2x8xi32>) {
+  %table = zero.load @table : tensor<32x16xf32>
+  %x = nn.embedding %ids, %table : (tensor<2x8xi32>, tensor<32x16xf32>) -> tensor<2x8x16xf32>
+  %h = tensor.expand_shape %x [[0], [1], [2, 3]] output_shape [2, 8, 2, 8] : tensor<2x8x16xf32> into tensor<2x8x2x8xf32>
+  // CHECK: zero.gather_value
+  // CHECK: nn.attention {{.*}} -> (tensor<2x8x2x8xf32>,
+  // CHECK: zero.slice_value
+  %a, %lse = nn.attention %h, %h, %h scale 0.5 : (tensor<2x8x2x8xf32>, tensor<2x8x2x8xf32>, tensor<2x8x2x8xf32>) -> (tensor<2x8x2x8xf32>, tensor<2x2x8xf32>)
+  %c = tensor.collapse_shape %a [[0], [1], [2, 3]] : tensor<2x8x2x8xf32> into tensor<2x8x16xf32>
+  %logits = nn.linear %c, %table transposed : (tensor<2x8x16xf32>, tensor<32x16xf32>) -> tensor<2x8x32xf32>
+  %loss, %l = nn.cross_entropy %logits, %labels : (tensor<2x8x32xf32>, tensor<2x8xi32>) -> (tensor<f32>, tensor<2x8xf32>)
+  zero.yield %loss : tensor<f32>
+}
+
+//--- dropout.mlir
+zero.mesh @mesh <data = 1, sequence = 2>
+zero.parameter @table : tensor<32x16xf32> = #zero.normal<std = 0.02>
+// CHECK-LABEL: zero.step @train
+zero.step @train(%ids: tensor<2x8xi32>) {
+  %table = zero.load @table : tensor<32x16xf32>
+  %x = nn.embedding %ids, %table : (tensor<2x8xi32>, tensor<32x16xf32>) -> tensor<2x8x16xf32>
+  // Each rank drops what one would drop of its positions.
+  // CHECK: arith.constant dense<[0, 4]> : tensor<2xi32>
+  // CHECK: nn.partial_dropout %{{.*}}, %{{.*}} dim 1 of 8 p 1.000000e-01 id 3 : (tensor<2x4x16xf32>, tensor<i32>) -> tensor<2x4x16xf32>
+  %d = nn.dropout %x p 0.1 id 3 : tensor<2x8x16xf32>
+  %loss = nn.reduce sum %d dims [0, 1, 2] : (tensor<2x8x16xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+//--- odd.mlir
+zero.mesh @mesh <data = 1, sequence = 2>
+zero.parameter @table : tensor<32x16xf32> = #zero.normal<std = 0.02>
+// CHECK: error: has 7 positions in input 0, which 2 ranks of #zero.axes<sequence = 2> do not divide; give the axis a divisor of 7, or pad the samples
+zero.step @train(%ids: tensor<2x7xi32>) {
+  %table = zero.load @table : tensor<32x16xf32>
+  %x = nn.embedding %ids, %table : (tensor<2x7xi32>, tensor<32x16xf32>) -> tensor<2x7x16xf32>
+  %loss = nn.reduce sum %x dims [0, 1, 2] : (tensor<2x7x16xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+//--- none.mlir
+zero.mesh @mesh <data = 1, sequence = 2>
+zero.parameter @w : tensor<16xf32> = #zero.normal<std = 0.02>
+// CHECK: error: has no input of integers [samples, positions], of which #zero.axes<sequence = 2> would cut the positions; leave the axis out
+zero.step @train(%x: tensor<4x16xf32>) {
+  %w = zero.load @w : tensor<16xf32>
+  %b = nn.broadcast %w dims [1] : (tensor<16xf32>) -> tensor<4x16xf32>
+  %y = arith.mulf %x, %b : tensor<4x16xf32>
+  %loss = nn.reduce sum %y dims [0, 1] : (tensor<4x16xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+//--- both.mlir
+zero.mesh @mesh <data = 1, tensor = 2, sequence = 2>
+// CHECK: error: cannot cut a model over #zero.axes<tensor = 2> and over #zero.axes<sequence = 2> at once; give one of them 1 rank
+zero.step @train(%x: tensor<4x16xf32>) {
+  %loss = nn.reduce sum %x dims [0, 1] : (tensor<4x16xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
