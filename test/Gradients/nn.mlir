@@ -120,6 +120,10 @@ func.func @cross_entropy(%l: tensor<2x3x5xf64>, %t: tensor<2x3xi32> {gradient.ra
   %loss, %lse = nn.cross_entropy %l, %t : (tensor<2x3x5xf64>, tensor<2x3xi32>) -> (tensor<f64>, tensor<2x3xf64>)
   return %loss : tensor<f64>
 }
+func.func @cross_entropy_sum(%l: tensor<8x3xf64>, %t: tensor<8xi32> {gradient.range = [0, 3]}) -> tensor<f64> {
+  %loss, %lse = nn.cross_entropy %l, %t sum ignore_index 1 : (tensor<8x3xf64>, tensor<8xi32>) -> (tensor<f64>, tensor<8xf64>)
+  return %loss : tensor<f64>
+}
 func.func @cross_entropy_ignoring(%l: tensor<8x3xf64>, %t: tensor<8xi32> {gradient.range = [0, 3]}) -> tensor<f64> {
   %loss, %lse = nn.cross_entropy %l, %t ignore_index 1 : (tensor<8x3xf64>, tensor<8xi32>) -> (tensor<f64>, tensor<8xf64>)
   return %loss : tensor<f64>
@@ -133,6 +137,10 @@ func.func @embedding_padded(%ids: tensor<5xi32> {gradient.range = [0, 4]}, %tabl
   return %x : tensor<5x3xf64>
 }
 // Ids of the range [2, 5) of 6 rows, which has one row of padding.
+func.func @partial_dropout(%x: tensor<3x4x5xf64>, %first: tensor<i32> {gradient.range = [4, 5]}) -> tensor<3x4x5xf64> {
+  %y = nn.partial_dropout %x, %first dim 1 of 8 p 0.25 id 3 : (tensor<3x4x5xf64>, tensor<i32>) -> tensor<3x4x5xf64>
+  return %y : tensor<3x4x5xf64>
+}
 func.func @partial_embedding(%ids: tensor<2x5xi32> {gradient.range = [0, 6]}, %table: tensor<3x3xf64>, %first: tensor<i32> {gradient.range = [2, 3]}) -> tensor<2x5x3xf64> {
   %y = nn.partial_embedding %ids, %table, %first num_embeddings 6 : (tensor<2x5xi32>, tensor<3x3xf64>, tensor<i32>) -> tensor<2x5x3xf64>
   return %y : tensor<2x5x3xf64>

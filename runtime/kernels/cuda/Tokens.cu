@@ -280,11 +280,17 @@ __device__ void drawWords(int64_t position, uint32_t id, uint64_t sample,
                            uint32_t(sample), uint32_t(sample >> 32)};
   if (shift)
     philox(next, seed);
+  // Indices that are known when compiling keep all words in registers.
 #pragma unroll
-  for (int lane = 0; lane < kWords; ++lane)
-    words[lane] = !shift                  ? random[lane]
-                  : lane + shift < kWords ? random[lane + shift]
-                                          : next[lane + shift - kWords];
+  for (int lane = 0; lane < kWords; ++lane) {
+    words[lane] = random[lane];
+#pragma unroll
+    for (int skipped = 1; skipped < kWords; ++skipped)
+      if (shift == skipped)
+        words[lane] = lane + skipped < kWords
+                          ? random[(lane + skipped) % kWords]
+                          : next[(lane + skipped) % kWords];
+  }
 }
 
 /// A counter makes four elements, and a thread a vector of a run.

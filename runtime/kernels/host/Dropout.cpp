@@ -67,10 +67,10 @@ private:
   void drop(uint64_t seed, uint64_t sample, int64_t from, int64_t count,
             const T *x, T *y) const {
     alignas(64) float factors[64];
-    const int64_t skipped = from % 4;
-    for (int64_t i = 0; i < count; i += 64 - skipped) {
+    for (int64_t i = 0, rest = 0; i < count; i += rest) {
+      const int64_t skipped = (from + i) % 4;
       fillFactors(seed, sample, static_cast<uint32_t>((from + i) / 4), factors);
-      const int64_t rest = std::min<int64_t>(64 - skipped, count - i);
+      rest = std::min<int64_t>(64 - skipped, count - i);
       if (skipped)
         std::memmove(factors, factors + skipped, rest * sizeof(float));
       const T *source = x + i;

@@ -47,13 +47,13 @@ func.func @linear_weight_grad(%dy: tensor<4x8x256xbf16>, %x: tensor<4x8x784xbf16
 // CHECK-LABEL: func.func @linear_cross_entropy
 // CHECK: nn.linear_cross_entropy %{{.*}}, %{{.*}}, %{{.*}} transposed chunk 32 : (tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>) -> tensor<f32>
 // CHECK: nn.linear_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} transposed chunk 32 : (tensor<f32>, tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>) -> (tensor<f32>, tensor<4x16x64xf32>, tensor<256x64xf32>)
-// CHECK: nn.linear_cross_entropy %{{.*}}, %{{.*}}, %{{.*}} transposed chunk 32 classes 250 :
-// CHECK: nn.linear_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} bias %{{.*}} chunk 64 ignore_index 0 : (tensor<f32>, tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<4x16xi32>, tensor<256xf32>) -> (tensor<f32>, tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<256xf32>)
+// CHECK: nn.linear_cross_entropy %{{.*}}, %{{.*}}, %{{.*}} transposed chunk 32 sum classes 250 :
+// CHECK: nn.linear_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} bias %{{.*}} chunk 64 sum ignore_index 0 : (tensor<f32>, tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<4x16xi32>, tensor<256xf32>) -> (tensor<f32>, tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<256xf32>)
 func.func @linear_cross_entropy(%s: tensor<f32>, %x: tensor<4x16x64xf32>, %w: tensor<256x64xf32>, %v: tensor<64x256xf32>, %b: tensor<256xf32>, %y: tensor<4x16xi32>) {
   %l = nn.linear_cross_entropy %x, %w, %y transposed chunk 32 : (tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>) -> tensor<f32>
   %m, %dx, %dw = nn.linear_cross_entropy_grad %s, %x, %w, %y transposed chunk 32 : (tensor<f32>, tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>) -> (tensor<f32>, tensor<4x16x64xf32>, tensor<256x64xf32>)
-  %p = nn.linear_cross_entropy %x, %w, %y transposed chunk 32 classes 250 : (tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>) -> tensor<f32>
-  %n, %dz, %dv, %db = nn.linear_cross_entropy_grad %s, %x, %v, %y bias %b chunk 64 ignore_index 0 : (tensor<f32>, tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<4x16xi32>, tensor<256xf32>) -> (tensor<f32>, tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<256xf32>)
+  %p = nn.linear_cross_entropy %x, %w, %y transposed chunk 32 sum classes 250 : (tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>) -> tensor<f32>
+  %n, %dz, %dv, %db = nn.linear_cross_entropy_grad %s, %x, %v, %y bias %b chunk 64 sum ignore_index 0 : (tensor<f32>, tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<4x16xi32>, tensor<256xf32>) -> (tensor<f32>, tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<256xf32>)
   return
 }
 
@@ -171,15 +171,15 @@ func.func @partial_embedding(%ids: tensor<4x16xi32>, %table: tensor<256x64xf32>,
 }
 
 // CHECK-LABEL: func.func @partial_cross_entropy
-// CHECK: nn.partial_cross_entropy %{{.*}}, %{{.*}}, %{{.*}} classes 500 : (tensor<4x16x256xbf16>, tensor<4x16xi32>, tensor<i32>) -> (tensor<f32>, tensor<4x16xf32>)
-// CHECK: nn.partial_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} ignore_index 0 classes 500 : (tensor<f32>, tensor<4x16xf32>, tensor<4x16x256xbf16>, tensor<4x16xi32>, tensor<i32>, tensor<4x16xf32>) -> tensor<4x16x256xbf16>
-// CHECK: nn.linear_partial_cross_entropy %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} transposed chunk 32 classes 500 : (tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>, tensor<i32>) -> (tensor<f32>, tensor<4x16xf32>)
-// CHECK: nn.linear_partial_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} bias %{{.*}} chunk 64 ignore_index 0 classes 500 : (tensor<f32>, tensor<4x16xf32>, tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<4x16xi32>, tensor<i32>, tensor<4x16xf32>, tensor<256xf32>) -> (tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<256xf32>)
+// CHECK: nn.partial_cross_entropy %{{.*}}, %{{.*}}, %{{.*}} sum classes 500 : (tensor<4x16x256xbf16>, tensor<4x16xi32>, tensor<i32>) -> (tensor<f32>, tensor<4x16xf32>)
+// CHECK: nn.partial_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} sum ignore_index 0 classes 500 : (tensor<f32>, tensor<4x16xf32>, tensor<4x16x256xbf16>, tensor<4x16xi32>, tensor<i32>, tensor<4x16xf32>) -> tensor<4x16x256xbf16>
+// CHECK: nn.linear_partial_cross_entropy %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} transposed chunk 32 sum classes 500 : (tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>, tensor<i32>) -> (tensor<f32>, tensor<4x16xf32>)
+// CHECK: nn.linear_partial_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} bias %{{.*}} chunk 64 sum ignore_index 0 classes 500 : (tensor<f32>, tensor<4x16xf32>, tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<4x16xi32>, tensor<i32>, tensor<4x16xf32>, tensor<256xf32>) -> (tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<256xf32>)
 func.func @partial_cross_entropy(%l: tensor<4x16x256xbf16>, %y: tensor<4x16xi32>, %first: tensor<i32>, %x: tensor<4x16x64xf32>, %w: tensor<256x64xf32>, %v: tensor<64x256xf32>, %b: tensor<256xf32>) {
-  %loss, %lse = nn.partial_cross_entropy %l, %y, %first classes 500 : (tensor<4x16x256xbf16>, tensor<4x16xi32>, tensor<i32>) -> (tensor<f32>, tensor<4x16xf32>)
-  %dl = nn.partial_cross_entropy_grad %loss, %lse, %l, %y, %first, %lse ignore_index 0 classes 500 : (tensor<f32>, tensor<4x16xf32>, tensor<4x16x256xbf16>, tensor<4x16xi32>, tensor<i32>, tensor<4x16xf32>) -> tensor<4x16x256xbf16>
-  %m, %n = nn.linear_partial_cross_entropy %x, %w, %y, %first transposed chunk 32 classes 500 : (tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>, tensor<i32>) -> (tensor<f32>, tensor<4x16xf32>)
-  %dx, %dv, %db = nn.linear_partial_cross_entropy_grad %m, %n, %x, %v, %y, %first, %n bias %b chunk 64 ignore_index 0 classes 500 : (tensor<f32>, tensor<4x16xf32>, tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<4x16xi32>, tensor<i32>, tensor<4x16xf32>, tensor<256xf32>) -> (tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<256xf32>)
+  %loss, %lse = nn.partial_cross_entropy %l, %y, %first sum classes 500 : (tensor<4x16x256xbf16>, tensor<4x16xi32>, tensor<i32>) -> (tensor<f32>, tensor<4x16xf32>)
+  %dl = nn.partial_cross_entropy_grad %loss, %lse, %l, %y, %first, %lse sum ignore_index 0 classes 500 : (tensor<f32>, tensor<4x16xf32>, tensor<4x16x256xbf16>, tensor<4x16xi32>, tensor<i32>, tensor<4x16xf32>) -> tensor<4x16x256xbf16>
+  %m, %n = nn.linear_partial_cross_entropy %x, %w, %y, %first transposed chunk 32 sum classes 500 : (tensor<4x16x64xf32>, tensor<256x64xf32>, tensor<4x16xi32>, tensor<i32>) -> (tensor<f32>, tensor<4x16xf32>)
+  %dx, %dv, %db = nn.linear_partial_cross_entropy_grad %m, %n, %x, %v, %y, %first, %n bias %b chunk 64 sum ignore_index 0 classes 500 : (tensor<f32>, tensor<4x16xf32>, tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<4x16xi32>, tensor<i32>, tensor<4x16xf32>, tensor<256xf32>) -> (tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<256xf32>)
   return
 }
 
