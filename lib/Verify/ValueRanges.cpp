@@ -37,6 +37,18 @@ bool Rule::isOfRanges(unsigned operand) const {
                       });
 }
 
+/// Whether all indices of the dimensions that have the factor are the same.
+static bool isUniformAlong(const State &state,
+                           const zrt::FactoredTensor &tensor, size_t factor) {
+  if (state.kind != State::Same)
+    return false;
+  for (auto [dim, factored] : llvm::enumerate(tensor.dimensions))
+    if (!state.isUniform(dim) &&
+        hasFactor(factored, [&](size_t other) { return other == factor; }))
+      return false;
+  return true;
+}
+
 /// What has the factor has its range, and all else is whole, or a number of
 /// each range.
 bool Rule::fitsRanged(size_t ranged, const Blocks &blocks) {
@@ -48,7 +60,7 @@ bool Rule::fitsRanged(size_t ranged, const Blocks &blocks) {
     bool fits = state.isOwn ||
                 (state.kind == State::Same && (!isNumber || state.isZero));
     if (isRead)
-      fits = state.isZero ||
+      fits = state.isZero || isUniformAlong(state, tensor, ranged) ||
              llvm::any_of(state.layouts, [&](const Layout &layout) {
                auto ways = findCutFactors(
                    factors, tensor.dimensions[layout.dim], layout.blocks);
@@ -80,6 +92,12 @@ std::optional<States> Rule::rangeResults(size_t ranged) {
                   "the other");
   Blocks blocks;
   blocks.sizes.push_back(size);
+  // Of a dimension that says how many indices the whole has, as of dropout.
+  auto whole = op->getAttrOfType<IntegerAttr>("size");
+  if (whole && whole.getInt() != size * static_cast<int64_t>(firsts.size()))
+    return fail("has ranges of " + Twine(size) + " indices of " +
+                Twine(whole.getInt()) + " on " + Twine(firsts.size()) +
+                " ranks; wanted all of them");
   const zrt::Factor &factor = factors.factors[ranged];
   if (auto rows = op->getAttrOfType<DenseI64ArrayAttr>(factor.range);
       !factor.range.empty() && rows)

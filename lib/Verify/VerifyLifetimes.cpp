@@ -32,7 +32,7 @@ private:
   const Tables &tables;
   DenseMap<Value, Operation *> freed;
   /// The reduction in flight that reads a value.
-  DenseMap<Value, Operation *> borrowed;
+  DenseMap<Value, llvm::SmallSetVector<Operation *, 2>> borrowed;
   /// What must be freed in this region, and the operation that makes it so.
   llvm::MapVector<Value, Operation *> due;
 };
@@ -63,10 +63,11 @@ LogicalResult Lifetimes::visitFree(FreeOp free) {
     if (!producer || isa<LoadOp>(producer) ||
         producer->hasTrait<OpTrait::ConstantLike>())
       return free.emitOpError("frees memory that outlives the region");
-    if (Operation *start = borrowed.lookup(root)) {
+    if (auto starts = borrowed.lookup(root); !starts.empty()) {
       InFlightDiagnostic error = free.emitOpError(
           "frees a value that an operation in flight still reads");
-      error.attachNote(start->getLoc()) << "started here and not waited for";
+      error.attachNote(starts.front()->getLoc())
+          << "started here and not waited for";
       return error;
     }
     if (!freed.try_emplace(root, free).second)
@@ -79,7 +80,7 @@ void Lifetimes::visitStart(Operation &op) {
   if (isa<AsyncOpInterface>(op))
     for (Value operand : op.getOperands())
       if (isa<RankedTensorType>(operand.getType()))
-        borrowed[getRoot(operand)] = &op;
+        borrowed[getRoot(operand)].insert(&op);
 }
 
 void Lifetimes::visitWait(WaitOp wait) {
@@ -95,8 +96,8 @@ void Lifetimes::visitWait(WaitOp wait) {
     return;
   for (Value operand : start->getOperands()) {
     Value root = getRoot(operand);
-    if (borrowed.lookup(root) == start)
-      borrowed.erase(root);
+    if (auto known = borrowed.find(root); known != borrowed.end())
+      known->second.remove(start);
     Operation *producer = root.getDefiningOp();
     if (producer && isa<RankedTensorType>(operand.getType()) &&
         !isa<LoadOp>(producer) && !producer->hasTrait<OpTrait::ConstantLike>())
@@ -126,7 +127,7 @@ LogicalResult Lifetimes::leave() {
   for (auto [value, cause] : due) {
     // What a carried operation reads goes with it.
     if (freed.count(value) || yielded.contains(value) ||
-        borrowed.contains(value))
+        !borrowed.lookup(value).empty())
       continue;
     if (isa<WaitOp>(cause))
       return cause->emitOpError(isa_and_present<CollectiveOpInterface>(
