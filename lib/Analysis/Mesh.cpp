@@ -9,11 +9,14 @@ using namespace mlir::zero;
 
 MeshAxes mlir::zero::getMesh(ModuleOp module, TrainingAttr training) {
   for (MeshOp mesh : module.getOps<MeshOp>())
-    return {mesh.getAxesAttr(), mesh.getAxes().getBatchAxes(),
-            mesh.getAxes().getModelAxes(), mesh.getCutAxes(),
+    return {mesh.getAxesAttr(),
+            mesh.getAxes().getStateAxes(),
+            mesh.getAxes().getPartAxes(),
+            mesh.getAxes().getBatchAxes(),
+            mesh.getCutAxes(),
             mesh.getSecondaryAttr()};
   AxesAttr line = AxesAttr::getLine(module.getContext(), training.getRanks());
-  return {line, line, {}, line, {}};
+  return {line, line, {}, line, line, {}};
 }
 
 AxesAttr MeshAxes::copiesOf(PartitionOp partition, bool sharded) const {
@@ -40,10 +43,10 @@ LogicalResult mlir::zero::verifyMesh(ModuleOp module, TrainingAttr training) {
   if (llvm::range_size(meshes) > 1)
     return (*std::next(meshes.begin()))
         .emitOpError("is a second mesh, wanted one");
-  int64_t ranks = mesh.getAxes().getBatchAxes().getSize();
+  int64_t ranks = mesh.getAxes().getStateAxes().getSize();
   if (ranks != training.getRanks())
     return mesh.emitOpError("has ")
-           << ranks << " ranks with samples of their own, and the step runs on "
+           << ranks << " ranks with the same parameters, and the step runs on "
            << training.getRanks();
   return success();
 }

@@ -16,13 +16,23 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-/// The second dimension of the first input of integers that has two.
+/// The input whose second dimension are the positions: `input_ids`, or the
+/// first one of integers that has two.
 static std::optional<unsigned> findInput(StepOp model) {
-  for (auto [index, type] : llvm::enumerate(model.getArgumentTypes()))
-    if (auto tensor = dyn_cast<RankedTensorType>(type);
-        tensor && tensor.getRank() == 2 && tensor.getElementType().isInteger())
+  std::optional<unsigned> first;
+  for (auto [index, type] : llvm::enumerate(model.getArgumentTypes())) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || tensor.getRank() != 2 ||
+        !tensor.getElementType().isInteger() ||
+        tensor.getElementType().isInteger(1))
+      continue;
+    auto name = model.getArgAttrOfType<StringAttr>(index, "zero.input");
+    if (name && name.getValue() == "input_ids")
       return index;
-  return std::nullopt;
+    if (!first)
+      first = index;
+  }
+  return first;
 }
 
 /// Nothing where there is no such input, or its positions are several classes.
@@ -44,7 +54,7 @@ LogicalResult Sharding::verifyPositions() const {
            << " would cut the positions; leave the axis out";
   int64_t size =
       cast<RankedTensorType>(body->getArgument(*input).getType()).getDimSize(1);
-  if (size % over.getSize() != 0)
+  if (size == 0 || size % over.getSize() != 0)
     return model.emitError()
            << "has " << size << " positions in input " << *input << ", which "
            << over.getSize() << " ranks of " << over
@@ -55,6 +65,12 @@ LogicalResult Sharding::verifyPositions() const {
            << "takes the positions of input " << *input
            << " apart in equal segments, each of which " << over
            << " would have to cut; leave the axis out";
+  if (cutOperations.empty())
+    return model.emitError()
+           << "computes nothing of the positions of input " << *input
+           << " with parameters, so that " << over
+           << " would cut nothing; name the input with the positions "
+              "'input_ids', or leave the axis out";
   return success();
 }
 

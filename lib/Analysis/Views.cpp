@@ -33,7 +33,7 @@ static std::optional<View> getSliceView(tensor::ExtractSliceOp slice) {
 
 std::optional<View> mlir::zero::getView(Operation *op) {
   if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
-          RecomputeOp, ReplicateOp, GradientOp>(op))
+          RecomputeOp, ReplicateOp, CountOnceOp, GradientOp>(op))
     return View{op->getOperand(0), 0};
   if (auto load = dyn_cast<LoadOp>(op); load && load.getSource())
     return View{load.getSource(), 0};

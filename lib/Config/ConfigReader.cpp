@@ -93,13 +93,14 @@ bool ConfigReader::readMicroBatch(BatchKeys &keys) {
     return false;
   }
   int64_t accumulation = keys.accumulation.value_or(1);
-  int64_t parts = config.ranks * accumulation;
+  int64_t parts = config.batchRanks() * accumulation;
   if (*keys.train % parts != 0) {
-    reporter.error(kTrainKey,
-                   Twine(*keys.train) + " samples cannot be cut into " +
-                       Twine(parts) + " equal micro-batches (" +
-                       Twine(config.ranks) + " ranks x " + Twine(accumulation) +
-                       " accumulation steps); give a multiple");
+    reporter.error(kTrainKey, Twine(*keys.train) +
+                                  " samples cannot be cut into " +
+                                  Twine(parts) + " equal micro-batches (" +
+                                  Twine(config.batchRanks()) + " ranks x " +
+                                  Twine(accumulation) +
+                                  " accumulation steps); give a multiple");
     return false;
   }
   keys.micro = *keys.train / parts;
@@ -109,12 +110,12 @@ bool ConfigReader::readMicroBatch(BatchKeys &keys) {
 bool ConfigReader::deriveAccumulation(BatchKeys &keys) {
   if (keys.accumulation)
     return true;
-  int64_t step = *keys.micro * config.ranks;
+  int64_t step = *keys.micro * config.batchRanks();
   if (keys.train && *keys.train % step != 0) {
     reporter.error(kTrainKey,
                    Twine(*keys.train) + " samples are no multiple of " +
                        Twine(step) + " (" + Twine(*keys.micro) + " samples x " +
-                       Twine(config.ranks) +
+                       Twine(config.batchRanks()) +
                        " ranks), so no gradient_accumulation_steps fits; "
                        "give a multiple");
     return false;
@@ -143,10 +144,10 @@ void ConfigReader::readBatch() {
     return;
   std::string factors =
       (Twine(*keys.micro) + " samples x " + Twine(*keys.accumulation) +
-       " accumulation steps x " + Twine(config.ranks) + " ranks are ")
+       " accumulation steps x " + Twine(config.batchRanks()) + " ranks are ")
           .str();
   int64_t product;
-  if (llvm::MulOverflow(*keys.micro * *keys.accumulation, config.ranks,
+  if (llvm::MulOverflow(*keys.micro * *keys.accumulation, config.batchRanks(),
                         product)) {
     reporter.error(kTrainKey, factors + "more samples than 64 bits count");
     return;

@@ -227,7 +227,9 @@ void MeshReader::countRanks() {
                                  Twine(ranks) + " ranks, and " +
                                  Twine(*context.ranks) +
                                  " are asked for; give one of the two");
-  config.ranks = ranks / config.modelRanks();
+  config.ranks = ranks;
+  for (const MeshAxisConfig &axis : config.mesh)
+    config.ranks /= zrt::cutsParameters(axis.name) ? axis.size : 1;
 }
 
 void MeshReader::readShardAxes() {
@@ -237,7 +239,7 @@ void MeshReader::readShardAxes() {
       return axis.name == kShardAxis;
     });
     for (const MeshAxisConfig &axis : config.mesh)
-      if (hasShard ? axis.name == kShardAxis : !zrt::isModelAxis(axis.name))
+      if (hasShard ? axis.name == kShardAxis : !zrt::cutsParameters(axis.name))
         config.shardAxes.push_back(axis.name);
     return;
   }
@@ -255,7 +257,7 @@ void MeshReader::readShardAxes() {
       reporter.error(kShardAxesKey, "'" + name.trim() +
                                         "' is no axis of the mesh " +
                                         print(config.mesh));
-    else if (zrt::isModelAxis(name.trim().str()))
+    else if (zrt::cutsParameters(name.trim().str()))
       reporter.error(kShardAxesKey,
                      "the ranks of '" + name.trim() +
                          "' have one model together, over which states are "

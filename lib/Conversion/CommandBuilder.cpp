@@ -67,8 +67,8 @@ zrt::Mesh mlir::zero::describeMesh(const MeshAxes &mesh) {
     described.groups.push_back(toGroup(mesh, mesh.cut));
   if (mesh.replicas() > 1)
     described.groups.push_back(toGroup(mesh, mesh.replicaAxes()));
-  if (mesh.model)
-    described.samples = numberOf(mesh.all, mesh, described);
+  if (mesh.batch != mesh.ranks)
+    described.samples = numberOf(mesh.batch, mesh, described);
   return described;
 }
 

@@ -88,6 +88,10 @@ SmallVector<int64_t> Lockstep::membersOf(AxesAttr group, int64_t rank) const {
 static AxesAttr groupOf(Operation &op) {
   if (auto replicate = dyn_cast<ReplicateOp>(op))
     return replicate.getOver();
+  if (auto once = dyn_cast<CountOnceOp>(op))
+    return once.getOver();
+  if (auto term = dyn_cast<TermValueOp>(op))
+    return term.getOver();
   if (auto reduce = dyn_cast<AllReduceValueOp>(op))
     return reduce.getOver();
   if (auto slice = dyn_cast<SliceValueOp>(op))
@@ -123,8 +127,10 @@ LogicalResult Lockstep::exchange(Operation &op,
     for (int64_t member : membersOf(group, static_cast<int64_t>(rank)))
       sent.push_back(&ranks[member].find(operand)->second);
     int64_t index = mesh.getIndexIn(group, static_cast<int64_t>(rank));
-    if (isa<ReplicateOp>(op))
+    if (isa<ReplicateOp, CountOnceOp>(op))
       results.push_back(*sent[index]);
+    else if (isa<TermValueOp>(op))
+      results.push_back(index == 0 ? *sent[0] : Array::zeros(result.getType()));
     else if (isa<AllReduceValueOp>(op))
       results.push_back(addUp(sent));
     else if (auto slice = dyn_cast<SliceValueOp>(op))

@@ -31,7 +31,10 @@ struct Terms {
 
 /// What has been built of a value of the model.
 struct Local {
-  Value whole, replicated;
+  Value whole, replicated, once;
+  /// Whether ranks give its gradient terms, which ZeRO adds up: of parameters
+  /// over `sequence`, and of what is computed of nothing else.
+  bool addsUp = false;
   /// What ranks have that are cut, by how.
   SmallVector<std::pair<CutAttr, Value>, 1> parts;
   std::optional<Terms> terms;
@@ -47,6 +50,7 @@ public:
 
 private:
   void visit(Operation *op);
+  bool addsUp(Operation *op);
   void visitWhole(Operation *op);
   void visitPart(Operation *op);
   void visitRange(Operation *op);
@@ -80,8 +84,16 @@ private:
 // Values
 //===----------------------------------------------------------------------===//
 
+/// What operations read that are whole: each rank gives it all of the gradient.
 Value Rewriter::wholeOf(Value value) {
   Local &local = locals[value];
+  if (local.addsUp) {
+    if (!local.once)
+      local.once =
+          CountOnceOp::create(builder, value.getLoc(), local.whole.getType(),
+                              local.whole, sharding.getOver());
+    return local.once;
+  }
   if (local.whole)
     return local.whole;
   Location loc = value.getLoc();
@@ -133,6 +145,8 @@ Value Rewriter::partOf(Value value, CutAttr cut) {
 /// What operations read that are cut, while the value is not: each rank gives
 /// it another gradient.
 Value Rewriter::replicatedOf(Value value) {
+  if (locals[value].addsUp)
+    return locals[value].whole;
   Value whole = wholeOf(value);
   Local &local = locals[value];
   if (!sharding.isTrained(value))
@@ -357,13 +371,28 @@ void Rewriter::visitTerms(Operation *op, ArrayRef<unsigned> terms) {
 // The body
 //===----------------------------------------------------------------------===//
 
+/// Whether `op` computes of parameters alone, whose gradients add up.
+bool Rewriter::addsUp(Operation *op) {
+  return sharding.isOfSequence() &&
+         llvm::any_of(
+             op->getResults(),
+             [&](Value result) { return sharding.isTrained(result); }) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return !sharding.isTrained(operand) || locals[operand].addsUp;
+         });
+}
+
 void Rewriter::visitWhole(Operation *op) {
+  bool isOfParameters = addsUp(op);
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
-    operands.push_back(wholeOf(operand));
+    operands.push_back(isOfParameters ? replicatedOf(operand)
+                                      : wholeOf(operand));
   op->setOperands(operands);
-  for (Value result : op->getResults())
+  for (Value result : op->getResults()) {
     locals[result].whole = result;
+    locals[result].addsUp = isOfParameters && sharding.isTrained(result);
+  }
 }
 
 void Rewriter::visit(Operation *op) {
@@ -458,6 +487,14 @@ static void reportPositions(const Sharding &sharding) {
         << sharding.getOver().getSize() << " ranks do not divide it";
 }
 
+/// Averages are means over samples, and not over positions.
+static LogicalResult verifyTracked(StepOp step, AxesAttr over) {
+  for (auto track : step.getBody().getOps<TrackOp>())
+    return track.emitOpError("moves an average, which ")
+           << over << " would count once a rank; leave the axis out";
+  return success();
+}
+
 /// Means over elements that count become sums, over the number of those of all
 /// ranks.
 static void divideByCounts(StepOp step) {
@@ -482,8 +519,11 @@ LogicalResult ShardModel::shard(StepOp step, AxesAttr over) {
     if (parameter.getCutAttr())
       return parameter.emitOpError("is cut already; give the model as it was "
                                    "before zero-shard-model");
-  if (zrt::cutsPositions(over.getNames().front().str()))
+  if (zrt::cutsPositions(over.getNames().front().str())) {
+    if (failed(verifyTracked(step, over)))
+      return failure();
     divideByCounts(step);
+  }
   Sharding sharding(step, over);
   if (failed(sharding.verify()))
     return failure();

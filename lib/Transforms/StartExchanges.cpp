@@ -2,8 +2,12 @@
 
 #include "CutMoves.h"
 
+#include "zero/Dialect/NN/NN.h"
+#include "zero/Dialect/NN/TensorForms.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace mlir::zero {
 #define GEN_PASS_DEF_STARTEXCHANGES
@@ -72,6 +76,35 @@ static void start(ExchangeValueOp op) {
   op.erase();
 }
 
+/// The product of a row [1, 0, 0, ...] with rows that are all the value, of
+/// which each rank computes a part of the sum. Two numbers a rank, so that they
+/// are parts and not its own.
+static void build(TermValueOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), OpBuilder(op));
+  auto type = cast<RankedTensorType>(op.getType());
+  Type element = type.getElementType();
+  int64_t numbers = 2 * op.getOver().getSize();
+  SmallVector<Attribute> values(numbers, b.getFloatAttr(element, 0.0));
+  values.front() = b.getFloatAttr(element, 1.0);
+  auto rowType = RankedTensorType::get({1, numbers}, element);
+  Value row =
+      arith::ConstantOp::create(b, DenseElementsAttr::get(rowType, values));
+  auto cut = CutAttr::get(op.getContext(), /*dim=*/1, /*repeats=*/1, {numbers},
+                          op.getOver());
+  Value own = SliceValueOp::create(b, cut.getPartType(rowType), row, cut);
+  int64_t elements = type.getNumElements();
+  Value flat = nn::buildReshape(b, op.getValue(),
+                                RankedTensorType::get({elements}, element));
+  Value rows = nn::buildBroadcast(
+      b, op.getLoc(), flat, {1}, RankedTensorType::get({2, elements}, element));
+  Value product = nn::MatmulOp::create(
+      b, RankedTensorType::get({1, elements}, element), own, rows,
+      /*transpose_a=*/false, /*transpose_b=*/false,
+      /*rows=*/DenseI64ArrayAttr());
+  op.replaceAllUsesWith(nn::buildReshape(b, product, type));
+  op.erase();
+}
+
 static void cutRows(SliceValueOp op) {
   if (cutsRows(op))
     return;
@@ -85,6 +118,7 @@ struct StartExchanges : public zero::impl::StartExchangesBase<StartExchanges> {
   using StartExchangesBase::StartExchangesBase;
 
   void runOnOperation() override {
+    getOperation().walk([](TermValueOp op) { build(op); });
     getOperation().walk([](SliceValueOp op) { cutRows(op); });
     getOperation().walk([](AllReduceValueOp op) { start(op); });
     getOperation().walk([](GatherValueOp op) { start(op); });

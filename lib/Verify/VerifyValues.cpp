@@ -14,6 +14,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "program/Mesh.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -38,12 +39,15 @@ private:
   LogicalResult visitGradient(GradientOp op);
   LogicalResult visitYield(YieldOp op);
   LogicalResult visitReplicate(ReplicateOp op);
+  LogicalResult visitCountOnce(CountOnceOp op);
+  LogicalResult visitTerm(TermValueOp op);
   LogicalResult visitReduce(Operation *op, AxesAttr over);
   LogicalResult visitSlice(SliceValueOp op);
   LogicalResult visitGather(GatherValueOp op);
   LogicalResult visitExchange(ExchangeValueOp op);
   LogicalResult visitStartGather(StartAllGatherOp op);
   LogicalResult visitAllToAll(AllToAllOp op);
+  std::optional<State> exchanged(Value value, const State &state) const;
   LogicalResult visitStrided(StridedOp op);
   LogicalResult visitSend(Operation *op);
   LogicalResult checkGroup(Operation *op, AxesAttr over);
@@ -51,6 +55,11 @@ private:
   LogicalResult checkReplicas(Operation *op, MutableArrayRef<State> results);
   bool isOver(AxesAttr over) const {
     return llvm::is_contained(over.getNames(), axis.getNames().front());
+  }
+
+  /// Whether gradients of parameters are added up over the axis by ZeRO.
+  bool isOfPositions() const {
+    return zrt::cutsPositions(axis.getNames().front().str());
   }
 
   States statesOf(ValueRange values) const;
@@ -98,6 +107,7 @@ LogicalResult Values::visitLoad(LoadOp op) {
     state = State::cut(*layout);
   state.isTrained =
       isModel && !parameter.getFrozen() && !parameter.getAverage();
+  state.isReplicated = state.isTrained && isOfPositions();
   give(op.getResult(), state);
   return success();
 }
@@ -109,6 +119,8 @@ LogicalResult Values::visitGradient(GradientOp op) {
   auto parameter = symbols.lookup<ParameterOp>(op.getParameter());
   State found = statesOf(op.getValue()).front(), wanted;
   std::optional<Layout> layout = layoutOf(parameter, axis);
+  if (isOfPositions())
+    wanted = State::term();
   if (layout && layout->dim == 0 && op.isBlock()) {
     int64_t row = strideOf(op.getValue(), 0);
     auto [begin, end] = op.getElements();
@@ -124,7 +136,12 @@ LogicalResult Values::visitGradient(GradientOp op) {
   InFlightDiagnostic error = op.emitOpError("of ")
                              << op.getParameterAttr() << " is over " << axis
                              << ' ' << describe(found) << ", wanted "
-                             << describe(wanted) << ", as the parameter is";
+                             << describe(wanted);
+  if (isOfPositions())
+    error << ", which ZeRO adds up; behind a use that is the same on all "
+             "ranks, by 'zero.count_once'";
+  else
+    error << ", as the parameter is";
   if (found.kind == State::Term)
     error << "; add it up once, with 'zero.all_reduce_value'";
   error.attachNote(parameter.getLoc()) << "its parameter";
@@ -142,7 +159,11 @@ LogicalResult Values::visitYield(YieldOp op) {
       return op.emitOpError("over ")
              << axis << " yields a loss that each rank would differentiate, "
              << axis.getSize()
-             << " times too often; remove the 'zero.replicate' on its way";
+             << (isOfPositions()
+                     ? " times too often; put a 'zero.count_once' behind the "
+                       "parameters on its way"
+                     : " times too often; remove the 'zero.replicate' on its "
+                       "way");
   }
   return success();
 }
@@ -171,6 +192,37 @@ LogicalResult Values::visitReplicate(ReplicateOp op) {
              << axis << " is behind another one, so that gradients would be "
              << "added up twice; remove one of them";
     state.isReplicated = state.isTrained;
+  }
+  give(op.getResult(), state);
+  return success();
+}
+
+LogicalResult Values::visitCountOnce(CountOnceOp op) {
+  State state = statesOf(op.getValue()).front();
+  if (isOver(op.getOver())) {
+    if (state.kind != State::Same || state.isReplicated != state.isTrained)
+      return op.emitOpError("over ")
+             << axis << " takes what is "
+             << (state.kind == State::Same
+                     ? "the same on all ranks, with its gradient"
+                     : describe(state))
+             << "; wanted a parameter, or what is computed of parameters";
+    state.isReplicated = false;
+  }
+  give(op.getResult(), state);
+  return success();
+}
+
+LogicalResult Values::visitTerm(TermValueOp op) {
+  State state = statesOf(op.getValue()).front();
+  if (isOver(op.getOver())) {
+    if (state.kind != State::Same)
+      return op.emitOpError("over ")
+             << axis << " takes what is " << describe(state)
+             << "; wanted the same on all ranks";
+    State term = State::term();
+    term.isTrained = state.isTrained;
+    state = term;
   }
   give(op.getResult(), state);
   return success();
@@ -234,11 +286,16 @@ LogicalResult Values::visitSlice(SliceValueOp op) {
   return success();
 }
 
+/// Whether all indices of the dimension are the same, so that its parts are.
+static bool isUniform(const State &state, CutAttr cut) {
+  return state.kind == State::Same && state.isUniform(cut.getDim());
+}
+
 LogicalResult Values::visitGather(GatherValueOp op) {
   if (failed(checkGroup(op, op.getCut().getOver())))
     return failure();
   State state = statesOf(op.getValue()).front();
-  if (op.getCut().getOver() == axis) {
+  if (op.getCut().getOver() == axis && !isUniform(state, op.getCut())) {
     Layout wanted{static_cast<unsigned>(op.getCut().getDim()),
                   blocksOf(op.getCut())};
     bool fits = llvm::is_contained(state.layouts, wanted) ||
@@ -263,7 +320,13 @@ LogicalResult Values::visitExchange(ExchangeValueOp op) {
   if (op.getFrom().getOver() == axis) {
     Layout wanted{static_cast<unsigned>(op.getFrom().getDim()),
                   blocksOf(op.getFrom())};
-    if (state.kind != State::Cut || !llvm::is_contained(state.layouts, wanted))
+    if (isUniform(state, op.getFrom()) && isUniform(state, op.getTo())) {
+      give(op.getResult(), state);
+      return success();
+    }
+    if (!isUniform(state, op.getFrom()) &&
+        (state.kind != State::Cut ||
+         !llvm::is_contained(state.layouts, wanted)))
       return op.emitOpError("over ")
              << axis << " exchanges what is " << describe(state) << ", wanted "
              << describe(wanted);
@@ -304,6 +367,31 @@ LogicalResult Values::visitStartGather(StartAllGatherOp op) {
   return success();
 }
 
+/// What arrives of `value`, whose rows go to the ranks. Of all dimensions that
+/// may be the one that is cut the blocks are the same elements.
+std::optional<State> Values::exchanged(Value value, const State &state) const {
+  int64_t block = state.stride ? state.stride : strideOf(value, 0);
+  std::optional<State> found;
+  for (const Layout &layout : state.layouts) {
+    if (layout.dim == 0)
+      continue;
+    int64_t inner = strideOf(value, layout.dim);
+    int64_t extent =
+        cast<RankedTensorType>(value.getType()).getDimSize(layout.dim);
+    State gathered;
+    gathered.kind = State::Gathered;
+    gathered.stride = strideOf(value, 0);
+    for (int64_t size : layout.blocks.sizes)
+      gathered.gathered.sizes.push_back(size * inner);
+    gathered.part = inner * extent <= block ? block * axis.getSize() : block;
+    if (found &&
+        (found->gathered != gathered.gathered || found->part != gathered.part))
+      return std::nullopt;
+    found = gathered;
+  }
+  return found;
+}
+
 /// Rows of the front go to the ranks, and what each of them has of its part
 /// comes: behind it the parts of the other dimension are in order of the ranks.
 LogicalResult Values::visitAllToAll(AllToAllOp op) {
@@ -315,22 +403,14 @@ LogicalResult Values::visitAllToAll(AllToAllOp op) {
   if (failed(checkGroup(op, op.getOver())))
     return failure();
   auto type = cast<RankedTensorType>(op.getValue().getType());
-  if (state.kind != State::Cut || state.layouts.size() != 1 ||
-      state.layouts.front().dim == 0 || type.getDimSize(0) != axis.getSize())
+  std::optional<State> gathered;
+  if (state.kind == State::Cut && type.getDimSize(0) == axis.getSize())
+    gathered = exchanged(op.getValue(), state);
+  if (!gathered)
     return op.emitOpError("over ")
            << axis << " exchanges what is " << describe(state)
            << ", wanted parts of a dimension, behind one of the ranks";
-  const Layout &layout = state.layouts.front();
-  int64_t inner = strideOf(op.getValue(), layout.dim);
-  int64_t block = state.stride ? state.stride : strideOf(op.getValue(), 0);
-  bool isInside = inner * type.getDimSize(layout.dim) <= block;
-  State gathered;
-  gathered.kind = State::Gathered;
-  gathered.stride = strideOf(op.getValue(), 0);
-  for (int64_t size : layout.blocks.sizes)
-    gathered.gathered.sizes.push_back(size * inner);
-  gathered.part = isInside ? block * axis.getSize() : block;
-  give(op.getPending(), settled(gathered, type.getShape()));
+  give(op.getPending(), settled(*gathered, type.getShape()));
   return success();
 }
 
@@ -420,6 +500,8 @@ LogicalResult Values::visit(Operation *op) {
       .Case<GradientOp>([&](GradientOp of) { return visitGradient(of); })
       .Case<YieldOp>([&](YieldOp yield) { return visitYield(yield); })
       .Case<ReplicateOp>([&](ReplicateOp of) { return visitReplicate(of); })
+      .Case<CountOnceOp>([&](CountOnceOp of) { return visitCountOnce(of); })
+      .Case<TermValueOp>([&](TermValueOp of) { return visitTerm(of); })
       .Case<AllReduceValueOp, StartAllReduceOp>(
           [&](auto reduce) { return visitReduce(reduce, reduce.getOver()); })
       .Case<SliceValueOp>([&](SliceValueOp of) { return visitSlice(of); })

@@ -22,10 +22,13 @@ inline bool cutsPositions(const std::string &name) {
   return name == "sequence";
 }
 
+/// Whether the ranks of an axis have parts of the parameters.
+inline bool cutsParameters(const std::string &name) { return name == "tensor"; }
+
 /// Whether the ranks of an axis compute parts of a model on the same samples.
 /// Names of axes are roles; those of any other axis have samples of their own.
 inline bool isModelAxis(const std::string &name) {
-  return name == "tensor" || cutsPositions(name);
+  return cutsParameters(name) || cutsPositions(name);
 }
 
 /// Indices into `Mesh::axes`, rising.

@@ -34,7 +34,9 @@ TEST(Mesh, AutoTPIsTheAxisTensor) {
 
 TEST(Mesh, SequenceParallelSizeIsTheAxisSequence) {
   TrainConfig config = valid(R"("sequence_parallel_size": 2)", 6);
-  EXPECT_EQ(config.ranks, 3);
+  EXPECT_EQ(config.ranks, 6);
+  EXPECT_EQ(config.batchRanks(), 3);
+  EXPECT_EQ(config.slices(), 6);
   EXPECT_EQ(config.modelRanks(), 2);
   ASSERT_EQ(config.mesh.size(), 2u);
   EXPECT_EQ(config.mesh.back().name, "sequence");

@@ -17,7 +17,8 @@ two backward, each an all-reduce of the residual stream; what is looked up and t
 gradient of what is projected on the vocabulary are one more each. The loss is a number
 for each token and rank, gathered, and a sum of one number. Over `sequence` a layer
 exchanges queries, keys and values for the heads that a rank has, and back what attention
-gives, and the gradients of all of these; those of parameters and the loss are summed.
+gives, and the gradients of all of these; the loss is summed. Gradients of parameters are
+ZeRO's, over the axis as well.
 """
 
 import math
@@ -32,10 +33,10 @@ from training import GOLDENS, MODELS as FOLDER, Setup, arguments, check, close, 
 STEPS = 20
 ACCUMULATION = 2
 MODELS = {
-    # Layers, tokens and elements of the residual stream of a micro-batch, what
-    # is trained, as often as it is read, and key heads by query heads.
-    "tiny-gpt": (2, 2 * 16, 2 * 16 * 32, 29568 + 8192 + 4096, 1),
-    "tiny-llama": (2, 2 * 16, 2 * 16 * 32, 31904, 1 / 2),
+    # Layers, tokens and elements of the residual stream of a micro-batch, and key
+    # heads by query heads.
+    "tiny-gpt": (2, 2 * 16, 2 * 16 * 32, 1),
+    "tiny-llama": (2, 2 * 16, 2 * 16 * 32, 1 / 2),
 }
 SGD = {"type": "SGD", "params": {"lr": 0.05, "momentum": 0.9}}
 
@@ -69,10 +70,10 @@ def traffic_of_tensor(ranks, layers, tokens, elements, tables=2):
     return summed * 2 * (ranks - 1) / ranks + tokens * (ranks - 1)
 
 
-def traffic_of_sequence(ranks, layers, elements, parameters, groups):
+def traffic_of_sequence(ranks, layers, elements, groups):
     """`groups` are the key heads by the query heads."""
     exchanged = 2 * layers * (2 + 2 * groups) * elements / ranks * (ranks - 1) / ranks
-    return exchanged + (parameters + 1) * 2 * (ranks - 1) / ranks
+    return exchanged + 2 * (ranks - 1) / ranks
 
 
 def check_stages(folder, case):
@@ -179,10 +180,10 @@ class Case:
 
     def traffic(self):
         """Elements that a rank sends over the axis in a micro-batch."""
-        layers, tokens, elements, parameters, groups = MODELS[self.model]
+        layers, tokens, elements, groups = MODELS[self.model]
         if self.axis == "tensor":
             return traffic_of_tensor(self.cut_ranks, layers, tokens, elements)
-        return traffic_of_sequence(self.cut_ranks, layers, elements, parameters, groups)
+        return traffic_of_sequence(self.cut_ranks, layers, elements, groups)
 
     def setup(self, stage, precision="f32", deterministic=False, **options):
         return Setup(stage, self.ranks, precision, ACCUMULATION, deterministic,

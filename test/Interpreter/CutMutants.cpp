@@ -2,6 +2,7 @@
 
 #include "CutMutants.h"
 
+#include "zero/Analysis/Mesh.h"
 #include "zero/Dialect/NN/NN.h"
 
 using namespace mlir;
@@ -19,6 +20,7 @@ public:
 private:
   void add(const Twine &name, Change change);
   template <typename OpT> void addSame(OpT op);
+  template <typename OpT> void addOnce(OpT op);
   void addSum(AllReduceValueOp op);
   template <typename OpT> void addCut(OpT op);
   void addExchange(ExchangeValueOp op);
@@ -95,9 +97,14 @@ static void moveBehind(Operation *op) {
   op->setOperand(0, reader->getResult(0));
 }
 
-template <typename OpT> void Lister::addSame(OpT) {
-  add("dropped", drop);
+template <typename OpT> void Lister::addSame(OpT op) {
+  addOnce(op);
   add("doubled", doubleIt);
+}
+
+/// Two of them are one.
+template <typename OpT> void Lister::addOnce(OpT) {
+  add("dropped", drop);
   add("over another axis", [axes = other](Operation *changed) {
     cast<OpT>(changed).setOverAttr(axes);
   });
@@ -167,8 +174,7 @@ void Lister::addParameter(ParameterOp op) {
 }
 
 void Lister::addGradient(GradientOp op) {
-  AxesAttr axes;
-  module->walk([&](ReplicateOp replicate) { axes = replicate.getOver(); });
+  AxesAttr axes = listModelAxes(module).front();
   add("summed again", [=](Operation *gradient) {
     OpBuilder builder(gradient);
     Value value = gradient->getOperand(0);
@@ -185,6 +191,10 @@ std::vector<CutMutant> Lister::run() {
       addSum(sum);
     if (auto replicate = dyn_cast<ReplicateOp>(op))
       addSame(replicate);
+    if (auto once = dyn_cast<CountOnceOp>(op))
+      addOnce(once);
+    if (auto term = dyn_cast<TermValueOp>(op))
+      addOnce(term);
     if (auto slice = dyn_cast<SliceValueOp>(op))
       addCut(slice);
     if (auto gather = dyn_cast<GatherValueOp>(op))

@@ -197,6 +197,7 @@ public:
     if (succeeded(values))
       for (auto [given, state] : llvm::zip_equal(*values, states))
         results.push_back({given, state.gradients});
+    addUp(results);
     return results;
   }
 
@@ -220,6 +221,27 @@ public:
   AxesAttr mesh;
 
 private:
+  /// Gradients of the ranks of an axis `sequence`, as ZeRO does.
+  void addUp(std::vector<Results> &ranks) {
+    AxesAttr states = mesh.getStateAxes(), batch = mesh.getBatchAxes();
+    AxesAttr positions = states.without(batch);
+    if (!positions)
+      return;
+    std::vector<Results> terms = ranks;
+    for (auto [rank, result] : llvm::enumerate(ranks))
+      for (auto &entry : result.gradients)
+        for (auto [other, term] : llvm::enumerate(terms)) {
+          AxesAttr others = mesh.without(positions);
+          if (other == rank ||
+              mesh.getIndexIn(others, static_cast<int64_t>(other)) !=
+                  mesh.getIndexIn(others, static_cast<int64_t>(rank)))
+            continue;
+          for (auto [sum, value] : llvm::zip_equal(
+                   entry.second.reals, term.gradients[entry.first()].reals))
+            sum += value;
+        }
+  }
+
   /// With the rows of zeros that the local model gives a parameter.
   static Array pad(Array whole, ParameterOp parameter) {
     ArrayRef<int64_t> shape = parameter.getWholeType().getShape();
@@ -309,6 +331,7 @@ void check(const std::string &path,
   ASSERT_TRUE(model.read(path));
   model.fill(/*samples=*/2);
   ASSERT_TRUE(model.cut(path, model.makeMesh(axes)));
+  // Of parameters that all ranks use differently nothing is exchanged.
   EXPECT_EQ(model.countCut() > 0, llvm::any_of(axes, [](auto axis) {
               return axis.first == "tensor";
             }));

@@ -6,6 +6,11 @@
 // RUN: zero-opt %t/whole.mlir --zero-shard-model --zero-verify-values 2>&1 | FileCheck %t/whole.mlir
 // RUN: zero-opt %t/dropout.mlir --zero-shard-model --zero-verify-values | FileCheck %t/dropout.mlir
 // RUN: not zero-opt %t/odd.mlir --zero-shard-model 2>&1 | FileCheck %t/odd.mlir
+// RUN: zero-opt %t/once.mlir --zero-shard-model --zero-verify-values | FileCheck %t/once.mlir
+// RUN: zero-opt %t/once.mlir --zero-shard-model --zero-differentiate --zero-start-exchanges --zero-verify-values | FileCheck %t/once.mlir --check-prefix=GRADIENT
+// RUN: zero-opt %t/dropout.mlir --zero-shard-model --zero-differentiate --zero-start-exchanges --zero-verify-values -o /dev/null
+// RUN: not zero-opt %t/unused.mlir --zero-shard-model 2>&1 | FileCheck %t/unused.mlir
+// RUN: not zero-opt %t/track.mlir --zero-shard-model 2>&1 | FileCheck %t/track.mlir
 // RUN: not zero-opt %t/none.mlir --zero-shard-model 2>&1 | FileCheck %t/none.mlir
 // RUN: not zero-opt %t/both.mlir --zero-shard-model 2>&1 | FileCheck %t/both.mlir
 
@@ -70,6 +75,58 @@ zero.step @train(%ids: tensor<2x8xi32>) {
   // CHECK: nn.partial_dropout %{{.*}}, %{{.*}} dim 1 of 8 p 1.000000e-01 id 3 : (tensor<2x4x16xf32>, tensor<i32>) -> tensor<2x4x16xf32>
   %d = nn.dropout %x p 0.1 id 3 : tensor<2x8x16xf32>
   %loss = nn.reduce sum %d dims [0, 1, 2] : (tensor<2x8x16xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+//--- once.mlir
+zero.mesh @mesh <data = 1, sequence = 2>
+zero.parameter @table : tensor<32x16xf32> = #zero.normal<std = 0.02>
+zero.parameter @head : tensor<16xf32> = #zero.normal<std = 0.02>
+// CHECK-LABEL: zero.step @train
+zero.step @train(%ids: tensor<2x8xi32>) {
+  // What positions use differently adds up by itself.
+  // CHECK: %[[TABLE:.*]] = zero.load @table
+  // CHECK: nn.embedding %{{.*}}, %[[TABLE]]
+  %table = zero.load @table : tensor<32x16xf32>
+  %x = nn.embedding %ids, %table : (tensor<2x8xi32>, tensor<32x16xf32>) -> tensor<2x8x16xf32>
+  %sum = nn.reduce sum %x dims [0, 1] : (tensor<2x8x16xf32>) -> tensor<16xf32>
+  // CHECK: %[[HEAD:.*]] = zero.load @head
+  // CHECK: %[[ONCE:.*]] = zero.count_once %[[HEAD]] over <sequence = 2>
+  // CHECK: arith.mulf %{{.*}}, %[[ONCE]]
+  %head = zero.load @head : tensor<16xf32>
+  %e = math.exp %sum : tensor<16xf32>
+  %y = arith.mulf %e, %head : tensor<16xf32>
+  %loss = nn.reduce sum %y dims [0] : (tensor<16xf32>) -> tensor<f32>
+  // One rank gives the gradient of what all use in the same way.
+  // GRADIENT: arith.constant dense<{{\[\[}}1.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00]]> : tensor<1x4xf32>
+  // GRADIENT: zero.slice_value %{{.*}} cut <dim 1 of [4] over <sequence = 2>> : tensor<1x4xf32> -> tensor<1x2xf32>
+  // GRADIENT: nn.matmul {{.*}} : (tensor<1x2xf32>, tensor<2x16xf32>) -> tensor<1x16xf32>
+  // GRADIENT: zero.gradient @head
+  zero.yield %loss : tensor<f32>
+}
+
+//--- unused.mlir
+zero.mesh @mesh <data = 1, sequence = 2>
+zero.parameter @table : tensor<32x16xf32> = #zero.normal<std = 0.02>
+// CHECK: error: computes nothing of the positions of input 0 with parameters, so that #zero.axes<sequence = 2> would cut nothing; name the input with the positions 'input_ids', or leave the axis out
+zero.step @train(%unused: tensor<2x6xi32>, %ids: tensor<2x8xi32>) {
+  %table = zero.load @table : tensor<32x16xf32>
+  %x = nn.embedding %ids, %table : (tensor<2x8xi32>, tensor<32x16xf32>) -> tensor<2x8x16xf32>
+  %loss = nn.reduce sum %x dims [0, 1, 2] : (tensor<2x8x16xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+//--- track.mlir
+zero.mesh @mesh <data = 1, sequence = 2>
+zero.parameter @table : tensor<32x16xf32> = #zero.normal<std = 0.02>
+zero.parameter @average : tensor<16xf32> = #zero.zeros average 0.1
+zero.step @train(%ids: tensor<2x8xi32>) {
+  %table = zero.load @table : tensor<32x16xf32>
+  %x = nn.embedding %ids, %table : (tensor<2x8xi32>, tensor<32x16xf32>) -> tensor<2x8x16xf32>
+  %sum = nn.reduce sum %x dims [0, 1] : (tensor<2x8x16xf32>) -> tensor<16xf32>
+  // CHECK: error: 'zero.track' op moves an average, which #zero.axes<sequence = 2> would count once a rank; leave the axis out
+  zero.track @average, %sum : tensor<16xf32>
+  %loss = nn.reduce sum %sum dims [0] : (tensor<16xf32>) -> tensor<f32>
   zero.yield %loss : tensor<f32>
 }
 

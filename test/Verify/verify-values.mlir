@@ -297,3 +297,103 @@ func.func private @square(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   } -> tensor<4x8xf32>
   return %1 : tensor<4x8xf32>
 }
+
+// -----
+
+// Other positions than the ranks have are exchanged for heads.
+zero.mesh @mesh <data = 1, sequence = 2>
+zero.step @exchange(%x: tensor<2x8x4xf32> {zero.input = "x"}) {
+  zero.micro {
+    %o = zero.slice_value %x cut <dim 1 of [8] over <sequence = 2>> : tensor<2x8x4xf32> -> tensor<2x4x4xf32>
+    // expected-error @below {{over #zero.axes<sequence = 2> exchanges what is cut in dimension 1 into parts of [4], wanted cut in dimension 1 into parts of [2]}}
+    %e = zero.exchange_value %o from <dim 1 of repeated 2 [4] over <sequence = 2>> to <dim 2 of [4] over <sequence = 2>> : tensor<2x4x4xf32> -> tensor<2x8x2xf32>
+    %l = arith.constant dense<0.0> : tensor<f32>
+    zero.yield %l : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+// Behind an exchange positions are in the order of ranks, not of samples.
+zero.mesh @mesh <data = 1, sequence = 2>
+zero.step @not_unpacked(%x: tensor<2x8x4xf32> {zero.input = "x"}) {
+  zero.micro {
+    %o = zero.slice_value %x cut <dim 1 of [8] over <sequence = 2>> : tensor<2x8x4xf32> -> tensor<2x4x4xf32>
+    %c = tensor.expand_shape %o [[0], [1], [2, 3]] output_shape [2, 4, 2, 2] : tensor<2x4x4xf32> into tensor<2x4x2x2xf32>
+    %t = nn.transpose %c permutation [2, 0, 1, 3] : (tensor<2x4x2x2xf32>) -> tensor<2x2x4x2xf32>
+    %p = zero.all_to_all %t over <sequence = 2> : tensor<2x2x4x2xf32> -> <tensor<2x2x4x2xf32>>
+    %w = zero.wait %p : <tensor<2x2x4x2xf32>>
+    // expected-error @below {{over #zero.axes<sequence = 2> reads operand 0, which is the parts of all ranks in their order}}
+    %s = nn.reduce sum %w dims [0, 1, 2, 3] : (tensor<2x2x4x2xf32>) -> tensor<f32>
+    zero.yield %s : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+// What has no ranks in front is not sent to them.
+zero.mesh @mesh <data = 1, sequence = 2>
+zero.step @not_packed(%x: tensor<4x8x4xf32> {zero.input = "x"}) {
+  zero.micro {
+    %o = zero.slice_value %x cut <dim 1 of [8] over <sequence = 2>> : tensor<4x8x4xf32> -> tensor<4x4x4xf32>
+    // expected-error @below {{over #zero.axes<sequence = 2> exchanges what is cut in dimension 1 into parts of [4], wanted parts of a dimension, behind one of the ranks}}
+    %p = zero.all_to_all %o over <sequence = 2> : tensor<4x4x4xf32> -> <tensor<4x4x4xf32>>
+    %w = zero.wait %p : <tensor<4x4x4xf32>>
+    %l = arith.constant dense<0.0> : tensor<f32>
+    zero.yield %l : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+// ZeRO would add up what each rank has whole.
+zero.mesh @mesh <data = 1, sequence = 2>
+// expected-note @below {{its parameter}}
+zero.parameter @w : tensor<8xf32> = #zero.ones
+zero.step @counted_twice(%x: tensor<8xf32> {zero.input = "x"}) {
+  zero.micro {
+    // expected-error @below {{of @w is over #zero.axes<sequence = 2> the same on all ranks, wanted the term of a sum on each rank, which ZeRO adds up; behind a use that is the same on all ranks, by 'zero.count_once'}}
+    %g = zero.gradient @w, %x : tensor<8xf32>
+    %l = arith.constant dense<0.0> : tensor<f32>
+    zero.yield %l : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+// Each rank differentiates the parameter's part of the loss.
+zero.mesh @mesh <data = 1, sequence = 2>
+zero.parameter @w : tensor<8xf32> = #zero.ones
+zero.step @whole_use(%x: tensor<8xf32> {zero.input = "x"}) {
+  %w = zero.load @w : tensor<8xf32>
+  %s = nn.reduce sum %w dims [0] : (tensor<8xf32>) -> tensor<f32>
+  // expected-error @below {{over #zero.axes<sequence = 2> yields a loss that each rank would differentiate, 2 times too often; put a 'zero.count_once' behind the parameters on its way}}
+  zero.yield %s : tensor<f32>
+}
+
+// -----
+
+// Of a dimension that is longer than all parts other elements are dropped.
+zero.mesh @mesh <data = 1, sequence = 2>
+zero.step @dropout(%x: tensor<2x8x4xf32> {zero.input = "x"}) {
+  zero.micro {
+    %o = zero.slice_value %x cut <dim 1 of [8] over <sequence = 2>> : tensor<2x8x4xf32> -> tensor<2x4x4xf32>
+    %t = arith.constant dense<[0, 4]> : tensor<2xi32>
+    %f = zero.slice_value %t cut <dim 0 of [2] over <sequence = 2>> : tensor<2xi32> -> tensor<1xi32>
+    %first = tensor.collapse_shape %f [] : tensor<1xi32> into tensor<i32>
+    // expected-error @below {{over #zero.axes<sequence = 2> has ranges of 4 indices of 16 on 2 ranks; wanted all of them}}
+    %d = nn.partial_dropout %o, %first dim 1 of 16 p 0.5 id 1 : (tensor<2x4x4xf32>, tensor<i32>) -> tensor<2x4x4xf32>
+    %l = arith.constant dense<0.0> : tensor<f32>
+    zero.yield %l : tensor<f32>
+  }
+  zero.apply {
+  }
+}

@@ -10,11 +10,13 @@ namespace mlir::zero {
 struct MeshAxes {
   /// All axes: ranks in row-major order.
   AxesAttr ranks;
-  /// Those whose ranks have samples of their own: gradients are reduced over
-  /// all of them.
+  /// Those whose ranks have the same parameters: gradients are reduced over all
+  /// of them.
   AxesAttr all;
-  /// Those whose ranks compute parts of one model; null where there are none.
+  /// Those whose ranks have parts of the parameters; null where there are none.
   AxesAttr model;
+  /// Those whose ranks have samples of their own.
+  AxesAttr batch;
   /// Those over which states are cut.
   AxesAttr cut;
   /// Those within which parameters are gathered again; null: as at first.

@@ -257,6 +257,14 @@ struct TrainConfig {
     return product;
   }
 
+  /// Ranks with samples of their own.
+  int64_t batchRanks() const {
+    int64_t batch = ranks;
+    for (const MeshAxisConfig &axis : mesh)
+      batch /= zrt::cutsPositions(axis.name) ? axis.size : 1;
+    return batch;
+  }
+
   /// Ranks over which states are cut.
   int64_t slices() const { return mesh.empty() ? ranks : ranksOf(shardAxes); }
   /// Whether anything travels or is stored quantized.

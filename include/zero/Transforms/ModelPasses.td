@@ -92,12 +92,12 @@ def VerifyValues : Pass<"zero-verify-values", "::mlir::ModuleOp"> {
       value of which a part is wanted;
     - the term of a sum in what is not linear in it; an addend that each rank would
       count; a sum of what is the same on all ranks;
-    - a `zero.gather_value` of other parts than there are, or a `zero.slice_value` of what is
-      not whole;
+    - a `zero.gather_value` or `zero.exchange_value` of other parts than there are, or a
+      `zero.slice_value` of what is not whole;
     - in a model: a value that ranks use differently without a `zero.replicate`, or with
       two of them, or a loss that depends on one;
-    - in a schedule: a gradient that is not the sum, once, cut as its parameter is; a loss
-      or an output that differs between ranks.
+    - in a schedule: a gradient that is not the sum, once, cut as its parameter is, or over
+      `sequence` not a term of it; a loss or an output that differs between ranks.
 
     - Needs: a model or a schedule, on a mesh.
     - Leaves: the same. `zero-verify-schedule` verifies this as well.
@@ -368,14 +368,16 @@ def ShardModel : Pass<"zero-shard-model", "::mlir::ModuleOp"> {
     compute: of a loss one number a row and rank, and never the logits.
 
     Over an axis `sequence` each rank has a part of the positions of the samples: the
-    second dimension of the first input of integers that has two. What depends on no
+    second dimension of `input_ids`, or of the first input of integers that has two. What depends on no
     parameter, such as labels, counts and masks, each rank computes whole. What needs
     all positions, such as attention, is cut along another class that all it reads has,
     such as heads, and so is what follows for as long as it can: a
     `zero.exchange_value` stands before and behind. Where there is no such class, or the
     ranks do not divide it, the operation is whole on every rank, and a remark says so.
-    Parameters are whole. A mean over labels that count becomes the sum, over the number
-    of those of all positions.
+    A mean over labels that count becomes the sum, over the number of those of all
+    positions. Parameters are whole, and what the ranks give their gradients are terms,
+    which ZeRO adds up as it does over samples: where an operation is whole, it reads a
+    parameter through a `zero.count_once`.
 
     Of dropout each rank computes its part (`nn.partial_dropout`): the elements that one
     rank would drop.

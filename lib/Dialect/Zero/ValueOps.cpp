@@ -142,6 +142,12 @@ LogicalResult ExchangeValueOp::verify() {
 LogicalResult ReplicateOp::verifySymbolUses(SymbolTableCollection &) {
   return verifyIsOfMesh(*this, getOver());
 }
+LogicalResult CountOnceOp::verifySymbolUses(SymbolTableCollection &) {
+  return verifyIsOfMesh(*this, getOver());
+}
+LogicalResult TermValueOp::verifySymbolUses(SymbolTableCollection &) {
+  return verifyIsOfMesh(*this, getOver());
+}
 LogicalResult AllReduceValueOp::verifySymbolUses(SymbolTableCollection &) {
   return verifyIsOfMesh(*this, getOver());
 }
@@ -165,6 +171,22 @@ LogicalResult ReplicateOp::buildGradient(OpBuilder &builder,
                                          MutableArrayRef<Value> gradients) {
   gradients[0] = AllReduceValueOp::create(
       builder, getLoc(), getValue().getType(), results[0], getOver());
+  return success();
+}
+
+LogicalResult CountOnceOp::buildGradient(OpBuilder &builder,
+                                         ArrayRef<Value> results,
+                                         ArrayRef<bool>,
+                                         MutableArrayRef<Value> gradients) {
+  gradients[0] = TermValueOp::create(builder, getLoc(), getValue().getType(),
+                                     results[0], getOver());
+  return success();
+}
+
+LogicalResult TermValueOp::buildGradient(OpBuilder &, ArrayRef<Value> results,
+                                         ArrayRef<bool>,
+                                         MutableArrayRef<Value> gradients) {
+  gradients[0] = results[0];
   return success();
 }
 

@@ -113,6 +113,13 @@ AxesAttr AxesAttr::getModelAxes() const {
 
 AxesAttr AxesAttr::getBatchAxes() const { return without(getModelAxes()); }
 
+AxesAttr AxesAttr::getPartAxes() const {
+  return filter(
+      *this, [](StringAttr name) { return zrt::cutsParameters(name.str()); });
+}
+
+AxesAttr AxesAttr::getStateAxes() const { return without(getPartAxes()); }
+
 int64_t AxesAttr::getIndexIn(AxesAttr group, int64_t rank) const {
   int64_t index = 0, scale = 1;
   for (auto [name, size] :

@@ -36,7 +36,9 @@ MemberAttr PartitionOp::findMemberIn(StringRef parameter, int64_t begin,
 }
 
 double PartitionOp::getDivisor(bool prescaled) {
-  const double ranks = static_cast<double>(getOver().getSize());
+  // Of the positions of one sample ranks give terms, and no mean.
+  AxesAttr samples = getOver().getBatchAxes();
+  const double ranks = samples ? static_cast<double>(samples.getSize()) : 1.0;
   return prescaled ? ranks * zrt::prescaleOf(getSlices()) *
                          zrt::prescaleOf(getReplicas())
                    : ranks;
@@ -89,15 +91,16 @@ PartitionOp::getElementsIn(StringRef parameter, int64_t begin, int64_t end) {
 }
 
 LogicalResult MeshOp::verify() {
-  AxesAttr batch = getAxes().getBatchAxes(); // (C1)
-  if (!batch)
+  if (!getAxes().getBatchAxes()) // (C1)
     return emitOpError("has the axes ")
            << getAxes()
            << " alone, wanted one whose ranks have samples of their own, such "
               "as data = 1";
-  if (!batch.contains(getCutAxes()))
+  AxesAttr states = getAxes().getStateAxes();
+  if (!states.contains(getCutAxes()))
     return emitOpError("cuts states over ")
-           << getCutAxes() << ", wanted axes of " << batch << " in their order";
+           << getCutAxes() << ", wanted axes of " << states
+           << " in their order";
   AxesAttr secondary = getSecondaryAttr();
   if (!secondary ||
       (getCutAxes().contains(secondary) && getCutAxes() != secondary)) // (C2)

@@ -16,6 +16,10 @@ func.func @values(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   %s = zero.slice_value %r cut <dim 1 of [4] over <tensor = 2>> : tensor<2x4xf32> -> tensor<2x2xf32>
   // CHECK: zero.gather_value %{{.*}} cut <dim 1 of [4] over <tensor = 2>> : tensor<2x2xf32> -> tensor<2x4xf32>
   %g = zero.gather_value %s cut <dim 1 of [4] over <tensor = 2>> : tensor<2x2xf32> -> tensor<2x4xf32>
+  // CHECK: zero.count_once %{{.*}} over <tensor = 2> : tensor<2x4xf32>
+  %o = zero.count_once %x over <tensor = 2> : tensor<2x4xf32>
+  // CHECK: zero.term_value %{{.*}} over <tensor = 2> : tensor<2x4xf32>
+  %t = zero.term_value %x over <tensor = 2> : tensor<2x4xf32>
   // CHECK: zero.exchange_value %{{.*}} from <dim 1 of [4] over <tensor = 2>> to <dim 0 of [2] over <tensor = 2>> : tensor<2x2xf32> -> tensor<1x4xf32>
   %e = zero.exchange_value %s from <dim 1 of [4] over <tensor = 2>> to <dim 0 of [2] over <tensor = 2>> : tensor<2x2xf32> -> tensor<1x4xf32>
   // CHECK: zero.all_reduce_value %{{.*}} over <data = 2, tensor = 2> : tensor<2x4xf32>

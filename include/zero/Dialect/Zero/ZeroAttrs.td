@@ -407,6 +407,11 @@ def Zero_AxesAttr : Zero_Attr<"Axes", "axes"> {
     /// parts of one model; null where there are none.
     AxesAttr getBatchAxes() const;
     AxesAttr getModelAxes() const;
+    /// Those whose ranks have the same elements of parameters, over which
+    /// gradients are reduced and states may be cut, and those whose ranks have
+    /// parts of parameters; null where there are none.
+    AxesAttr getStateAxes() const;
+    AxesAttr getPartAxes() const;
     /// The index of `rank`, of the ranks of these axes, in its group of `group`.
     int64_t getIndexIn(AxesAttr group, int64_t rank) const;
   }];

@@ -11,11 +11,12 @@ include "zero/Dialect/Zero/AsyncOpInterface.td"
 def Zero_MeshOp : Zero_Op<"mesh", [Symbol]> {
   let summary = "The ranks as a mesh of named axes";
   let description = [{
-    Ranks are numbered in row-major order of the axes. The ranks of an axis `tensor`
-    compute parts of one model on the same samples; those of all others have samples of
-    their own, and gradients are reduced over these; `cut` are those of them over which
-    states are cut, all where it is left out. Ranks that differ in other axes are
-    replicas: they hold the same slices. With one axis `replica` and one axis `shard` that is MiCS, or hybrid
+    Ranks are numbered in row-major order of the axes. The ranks of an axis `tensor` or
+    `sequence` compute parts of one model on the same samples; those of all others have
+    samples of their own. Over `tensor` they have parts of the parameters. Gradients are
+    reduced over all other axes; `cut` are those of these over which states are cut, all
+    where it is left out. Ranks that differ in others are replicas: they hold the same
+    slices. With one axis `replica` and one axis `shard` that is MiCS, or hybrid
     sharding: reduce-scatter and gathers run within a shard group, and an
     all-reduce of a rank's slice combines the replicas.
 
@@ -27,14 +28,15 @@ def Zero_MeshOp : Zero_Op<"mesh", [Symbol]> {
     A module without this operation has the mesh `<data = n>`.
 
     Constraints
-    - (C1) `cut` has axes of the mesh whose ranks have samples, in their order, and
-      there is one.
+    - (C1) there is an axis whose ranks have samples, and `cut` has axes over which
+      gradients are reduced, in their order.
     - (C2) `secondary` has axes over which states are cut, in their order, and not
       all of them.
     ```mlir
     zero.mesh @mesh <replica = 2, shard = 3> cut <shard = 3>
     zero.mesh @mesh <node = 2, local = 4> secondary <local = 4>
     zero.mesh @mesh <data = 4, tensor = 2>
+    zero.mesh @mesh <data = 4, sequence = 2>
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Zero_AxesAttr:$axes,
@@ -42,7 +44,7 @@ def Zero_MeshOp : Zero_Op<"mesh", [Symbol]> {
   let assemblyFormat = "$sym_name $axes (`cut` $cut^)? (`secondary` $secondary^)? attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    ::mlir::zero::AxesAttr getCutAxes() { return getCutAttr() ? getCutAttr() : getAxes().getBatchAxes(); }
+    ::mlir::zero::AxesAttr getCutAxes() { return getCutAttr() ? getCutAttr() : getAxes().getStateAxes(); }
   }];
 }
 

@@ -43,6 +43,33 @@ def Zero_ReplicateOp : Zero_SameValueOp<"replicate"> {
   }];
 }
 
+def Zero_CountOnceOp : Zero_SameValueOp<"count_once"> {
+  let summary = "The same value, whose gradient counts once in a sum over a group";
+  let description = [{
+    The value itself: a view that costs nothing. Gradients of a parameter that all
+    ranks of an axis `sequence` have are added up over the axis. Where all of them use
+    it in the same way, each has all of the gradient: behind this operation one rank
+    gives it, by a `zero.term_value`.
+
+    Constraints: (C1) the group is axes of the module's mesh, in their order.
+    ```mlir
+    %y = zero.count_once %w over <sequence = 2> : tensor<64x64xf32>
+    ```
+  }];
+}
+
+def Zero_TermValueOp : Zero_SameValueOp<"term_value"> {
+  let summary = "A term of a value that all ranks of a group have, which is the sum";
+  let description = [{
+    The value on the first rank of the group, and zeros on all others.
+
+    Constraints: (C1) the group is axes of the module's mesh, in their order.
+    ```mlir
+    %t = zero.term_value %g over <sequence = 2> : tensor<64x64xf32>
+    ```
+  }];
+}
+
 def Zero_AllReduceValueOp
     : Zero_SameValueOp<"all_reduce_value", [Zero_ExchangesValue]> {
   let summary = "The sum of what the ranks of a group have; every rank gets it";
