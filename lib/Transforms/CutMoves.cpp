@@ -33,7 +33,7 @@ struct Flattened {
 
 bool mlir::zero::cutsRows(SliceValueOp slice) {
   CutAttr cut = slice.getCut();
-  return Flattened(typeOf(slice.getValue()), cut).outer == 1 &&
+  return cut.getDim() == 0 && cut.getRepeats() == 1 &&
          cut.getPieces().size() == 1;
 }
 

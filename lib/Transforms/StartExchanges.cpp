@@ -86,12 +86,14 @@ static void build(TermValueOp op) {
   int64_t numbers = 2 * op.getOver().getSize();
   SmallVector<Attribute> values(numbers, b.getFloatAttr(element, 0.0));
   values.front() = b.getFloatAttr(element, 1.0);
-  auto rowType = RankedTensorType::get({1, numbers}, element);
+  auto rowType = RankedTensorType::get({numbers}, element);
   Value row =
       arith::ConstantOp::create(b, DenseElementsAttr::get(rowType, values));
-  auto cut = CutAttr::get(op.getContext(), /*dim=*/1, /*repeats=*/1, {numbers},
+  auto cut = CutAttr::get(op.getContext(), /*dim=*/0, /*repeats=*/1, {numbers},
                           op.getOver());
-  Value own = SliceValueOp::create(b, cut.getPartType(rowType), row, cut);
+  Value own = nn::buildReshape(
+      b, SliceValueOp::create(b, cut.getPartType(rowType), row, cut),
+      RankedTensorType::get({1, 2}, element));
   int64_t elements = type.getNumElements();
   Value flat = nn::buildReshape(b, op.getValue(),
                                 RankedTensorType::get({elements}, element));

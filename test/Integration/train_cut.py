@@ -136,16 +136,37 @@ def check_resume(folder, case):
                 check(found == unbroken, f"{cut.name}: resumed, it is another run")
 
 
+def generate(folder, name, kind, *options):
+    path = os.path.join(folder, name)
+    made = subprocess.run([sys.executable, os.path.join(FOLDER, "generate.py"), kind,
+                           "--layers", "1", "--width", "32", "--heads", "4", *options,
+                           "--sequence", "64"],
+                          check=True, capture_output=True, text=True)
+    with open(path, "w") as file:
+        file.write(made.stdout)
+    return path
+
+
+def check_dropout(folder, case):
+    """Ranks drop what one rank drops of their parts, of one sample."""
+    path = generate(folder, "dropout.mlir", "gpt", "--dropout", "0.1", "--micro-batch", "1")
+
+    def run(setup, **options):
+        return execute(folder, setup, steps=10, weights=None, tag="-dropout",
+                       arguments=["--validation-fraction", "0", "--data-format", "text"],
+                       **options)
+
+    wanted = run(Setup(0, 1, "f32", ACCUMULATION * case.batch_ranks, model=path))
+    for stage in (0, 3):
+        cut = Setup(stage, case.ranks, "f32", ACCUMULATION, model=path, mesh=case.mesh)
+        compare(f"dropout, stage {stage}", run(cut, mpi=case.mpi), wanted, (1e-5, 1e-4, 1e-4))
+
+
 def check_padding(folder, case):
     """A vocabulary that the ranks do not divide, with logits in several chunks: what is
     saved has no padding, and any mesh goes on from it."""
-    path = os.path.join(folder, "odd.mlir")
-    made = subprocess.run([sys.executable, os.path.join(FOLDER, "generate.py"), "llama",
-                           "--layers", "1", "--width", "32", "--heads", "4", "--key-heads", "4",
-                           "--hidden", "48", "--sequence", "64", "--micro-batch", "2",
-                           "--vocabulary", "257"], check=True, capture_output=True, text=True)
-    with open(path, "w") as file:
-        file.write(made.stdout)
+    path = generate(folder, "odd.mlir", "llama", "--key-heads", "4", "--hidden", "48",
+                    "--vocabulary", "257", "--micro-batch", "2")
 
     def run(setup, steps, tag, *arguments, mpi=False):
         return execute(folder, setup, steps=steps, weights=None, tag=tag, mpi=mpi,
@@ -221,6 +242,7 @@ def main():
     check_options(folder, case)
     check_precisions(folder, case)
     check_resume(folder, case)
+    check_dropout(folder, case)
     if case.axis == "tensor":
         check_padding(folder, case)
     print("ok")
