@@ -88,7 +88,8 @@ def check_stages(folder, case):
 
 
 def check_options(folder, case):
-    for options in ({"checkpoint_every": 1}, {"loss_mean": "tokens"}):
+    for options in ({"checkpoint_every": 1}, {"loss_mean": "tokens"},
+                    {"fuse_cross_entropy": True, "cross_entropy_chunk_bytes": 1}):
         wanted = whole(folder, case.model, case.batch_ranks, **options)
         compare(str(options), case.run(folder, 2, steps=STEPS, **options), wanted,
                 (1e-5, 1e-4, 1e-4))

@@ -149,14 +149,33 @@ zero.step @both(%x: tensor<5x8xf32> {zero.input = "x"}, %w: tensor<8x16xf32>, %y
 
 // -----
 
-// The loss is part of another one.
+// The gradient is made of the loss.
 zero.step @early(%x: tensor<5x8xf32> {zero.input = "x"}, %w: tensor<8x16xf32>, %y: tensor<5xi32>) {
   %l = nn.linear %x, %w : (tensor<5x8xf32>, tensor<8x16xf32>) -> tensor<5x16xf32>
-  // expected-remark @+1 {{stay whole: it is read by arith.addf before its gradient is made}}
+  // expected-remark @+1 {{stay whole: it is read by nn.cross_entropy_grad before its gradient is made}}
   %loss, %lse = nn.cross_entropy %l, %y : (tensor<5x16xf32>, tensor<5xi32>) -> (tensor<f32>, tensor<5xf32>)
   %twice = arith.addf %loss, %loss : tensor<f32>
+  %dl = nn.cross_entropy_grad %twice, %l, %y, %lse : (tensor<f32>, tensor<5x16xf32>, tensor<5xi32>, tensor<5xf32>) -> tensor<5x16xf32>
+  %dx = nn.linear %dl, %w transposed : (tensor<5x16xf32>, tensor<8x16xf32>) -> tensor<5x8xf32>
+  %dw = nn.matmul %x, %dl transpose_a : (tensor<5x8xf32>, tensor<5x16xf32>) -> tensor<8x16xf32>
+  zero.yield %twice, %dx, %dw outputs ["dx", "dw"] : tensor<f32>, tensor<5x8xf32>, tensor<8x16xf32>
+}
+
+// -----
+
+// What the loss is part of goes behind its gradient.
+// CHECK-LABEL: zero.step @part
+// CHECK: %[[LOSS:.*]], %[[DX:.*]], %[[DW:.*]] = nn.linear_cross_entropy_grad {{.*}} chunk 5 sum :
+// CHECK-NEXT: %[[MEAN:.*]] = arith.divf %[[LOSS]],
+// CHECK-NEXT: %[[TWICE:.*]] = arith.addf %[[MEAN]], %[[MEAN]]
+// CHECK-NEXT: zero.yield %[[TWICE]], %[[DX]], %[[DW]]
+zero.step @part(%x: tensor<5x8xf32> {zero.input = "x"}, %w: tensor<8x16xf32>, %y: tensor<5xi32>, %count: tensor<f32>) {
+  %l = nn.linear %x, %w : (tensor<5x8xf32>, tensor<8x16xf32>) -> tensor<5x16xf32>
+  %loss, %lse = nn.cross_entropy %l, %y sum : (tensor<5x16xf32>, tensor<5xi32>) -> (tensor<f32>, tensor<5xf32>)
+  %mean = arith.divf %loss, %count : tensor<f32>
+  %twice = arith.addf %mean, %mean : tensor<f32>
   %s = zero.loss_seed : tensor<f32>
-  %dl = nn.cross_entropy_grad %s, %l, %y, %lse : (tensor<f32>, tensor<5x16xf32>, tensor<5xi32>, tensor<5xf32>) -> tensor<5x16xf32>
+  %dl = nn.cross_entropy_grad %s, %l, %y, %lse sum : (tensor<f32>, tensor<5x16xf32>, tensor<5xi32>, tensor<5xf32>) -> tensor<5x16xf32>
   %dx = nn.linear %dl, %w transposed : (tensor<5x16xf32>, tensor<8x16xf32>) -> tensor<5x8xf32>
   %dw = nn.matmul %x, %dl transpose_a : (tensor<5x8xf32>, tensor<5x16xf32>) -> tensor<8x16xf32>
   zero.yield %twice, %dx, %dw outputs ["dx", "dw"] : tensor<f32>, tensor<5x8xf32>, tensor<8x16xf32>

@@ -4,6 +4,8 @@
 #include "zero/Dialect/NN/NN.h"
 #include "zero/Dialect/NN/TensorForms.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 using namespace mlir::nn;
 
@@ -32,6 +34,8 @@ struct Loss {
   MatmulOp dw = {};
   Operation *view = nullptr; ///< of x, for dw
   ReduceOp db = {};          ///< null where the linear operation has no bias
+  /// What reads the loss before its gradient is made.
+  llvm::SetVector<Operation *> late = {};
 
   /// Finds the operations of `loss`; says why they cannot become one, or
   /// nothing.
@@ -42,6 +46,7 @@ private:
   std::string findReadersOfLogits();
   std::string findReadersOfGradient();
   std::string checkPlace();
+  void moveReaders();
   void fuseForward(ImplicitLocOpBuilder &builder, Value x, int64_t chunk);
   void fuseGradient(ImplicitLocOpBuilder &builder, Value x, int64_t chunk);
   void fusePartial(ImplicitLocOpBuilder &builder, Value x, int64_t chunk);
@@ -167,17 +172,32 @@ std::string Loss::findReadersOfGradient() {
   return "";
 }
 
-/// One operation stands where the gradient does, so nothing before may read
-/// its loss.
+/// One operation stands where the gradient does. What reads its loss before
+/// goes behind it, unless the gradient is made of that.
 std::string Loss::checkPlace() {
   if (partial)
     return "";
-  for (Operation *reader : loss.getUsers()) {
+  SmallVector<Operation *> open(loss.getUsers());
+  while (!open.empty()) {
+    Operation *reader = open.pop_back_val();
     Operation *inBlock = grad->getBlock()->findAncestorOpInBlock(*reader);
-    if (!inBlock || inBlock->isBeforeInBlock(grad))
+    if (inBlock && grad->isBeforeInBlock(inBlock))
+      continue;
+    if (!inBlock || inBlock == grad || !isMemoryEffectFree(inBlock))
       return "it is read by " + nameOf(reader) + " before its gradient is made";
+    if (late.insert(inBlock))
+      llvm::append_range(open, inBlock->getUsers());
   }
   return "";
+}
+
+/// Moves what reads the loss behind the gradient, in its order.
+void Loss::moveReaders() {
+  SmallVector<Operation *> readers = late.takeVector();
+  llvm::sort(readers,
+             [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
+  for (Operation *reader : readers)
+    reader->moveAfter(grad);
 }
 
 std::string Loss::find() {
@@ -267,8 +287,10 @@ void Loss::replaceGradients(ImplicitLocOpBuilder &builder, Value newDx,
 void Loss::fuse(int64_t chunkBytes) {
   Location locs[] = {linear.getLoc(), op->getLoc()};
   ImplicitLocOpBuilder builder(FusedLoc::get(op->getContext(), locs), op);
-  if (grad && !partial)
+  if (grad && !partial) {
+    moveReaders();
     builder.setInsertionPoint(grad);
+  }
   SmallVector<int64_t> shape(typeOf(targets).getShape());
   shape.push_back(typeOf(linear.getX()).getShape().back());
   Value x =
