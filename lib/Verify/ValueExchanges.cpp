@@ -1,0 +1,252 @@
+//===- ValueExchanges.cpp - from what ranks have to what others have ------===//
+
+#include "ValueRules.h"
+#include "Values.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+using namespace mlir::zero::verify;
+
+/// Parts are those of one axis.
+LogicalResult Values::checkGroup(Operation *op, AxesAttr over) {
+  if (over == axis || !isOver(over))
+    return success();
+  return op->emitOpError("cuts over several axes, ")
+         << over << "; wanted one axis at a time";
+}
+
+LogicalResult Values::visitReplicate(ReplicateOp op) {
+  State state = statesOf(op.getValue()).front();
+  if (isOver(op.getOver())) {
+    if (state.kind != State::Same)
+      return op.emitOpError("over ")
+             << axis << " takes what is " << describe(state)
+             << "; wanted the same on all ranks";
+    if (state.isReplicated)
+      return op.emitOpError("over ")
+             << axis << " is behind another one, so that gradients would be "
+             << "added up twice; remove one of them";
+    state.isReplicated = state.isTrained;
+  }
+  give(op.getResult(), state);
+  return success();
+}
+
+LogicalResult Values::visitCountOnce(CountOnceOp op) {
+  State state = statesOf(op.getValue()).front();
+  if (isOver(op.getOver())) {
+    if (state.kind != State::Same || state.isReplicated != state.isTrained)
+      return op.emitOpError("over ")
+             << axis << " takes what is "
+             << (state.kind == State::Same
+                     ? "the same on all ranks, with its gradient"
+                     : describe(state))
+             << "; wanted a parameter, or what is computed of parameters";
+    state.isReplicated = false;
+  }
+  give(op.getResult(), state);
+  return success();
+}
+
+LogicalResult Values::visitTerm(TermValueOp op) {
+  State state = statesOf(op.getValue()).front();
+  if (isOver(op.getOver())) {
+    if (state.kind != State::Same)
+      return op.emitOpError("over ")
+             << axis << " takes what is " << describe(state)
+             << "; wanted the same on all ranks";
+    State term = State::term();
+    term.isTrained = state.isTrained;
+    state = term;
+  }
+  give(op.getResult(), state);
+  return success();
+}
+
+LogicalResult Values::visitReduce(Operation *op, AxesAttr over) {
+  State state = statesOf(op->getOperand(0)).front();
+  if (isOver(over)) {
+    if (state.kind == State::Same)
+      return op->emitOpError("over ")
+             << axis << " adds up what is the same on all ranks, "
+             << axis.getSize() << " times; remove it";
+    if (state.kind != State::Term && !state.isOfRange)
+      return op->emitOpError("over ")
+             << axis << " adds up what is " << describe(state)
+             << "; wanted the terms of a sum";
+    State sum;
+    sum.isTrained = state.isTrained;
+    state = sum;
+  }
+  give(op->getResult(0), state);
+  return success();
+}
+
+/// Each rank takes one index.
+static void makeOwn(SliceValueOp op, const State &whole, State &part) {
+  part.isOwn = true;
+  part.gathered.sizes.push_back(
+      whole.stride ? whole.stride
+                   : strideOf(op.getValue(), op.getCut().getDim()));
+  DenseIntElementsAttr numbers;
+  auto type = cast<RankedTensorType>(op.getValue().getType());
+  if (type.getRank() == 1 && matchPattern(op.getValue(), m_Constant(&numbers)))
+    for (const APInt &number : numbers)
+      part.numbers.push_back(number.getSExtValue());
+}
+
+LogicalResult Values::visitSlice(SliceValueOp op) {
+  if (failed(checkGroup(op, op.getCut().getOver())))
+    return failure();
+  State state = statesOf(op.getValue()).front();
+  if (op.getCut().getOver() == axis) {
+    if (state.kind != State::Same || state.isReplicated)
+      return op.emitOpError("over ")
+             << axis << " takes a part of what is "
+             << (state.isReplicated ? "replicated" : describe(state))
+             << "; wanted the same on all ranks";
+    // Of what is the same everywhere all parts are.
+    if (state.isUniform(op.getCut().getDim())) {
+      give(op.getResult(), state);
+      return success();
+    }
+    State part = State::cut(
+        {static_cast<unsigned>(op.getCut().getDim()), blocksOf(op.getCut())});
+    part.isTrained = state.isTrained;
+    if (op.getCut().getWholeSize() == axis.getSize())
+      makeOwn(op, state, part);
+    state = part;
+  }
+  give(op.getResult(), state);
+  return success();
+}
+
+/// Whether all indices of the dimension are the same, so that its parts are.
+static bool isUniform(const State &state, CutAttr cut) {
+  return state.kind == State::Same && state.isUniform(cut.getDim());
+}
+
+LogicalResult Values::visitGather(GatherValueOp op) {
+  if (failed(checkGroup(op, op.getCut().getOver())))
+    return failure();
+  State state = statesOf(op.getValue()).front();
+  if (op.getCut().getOver() == axis && !isUniform(state, op.getCut())) {
+    Layout wanted{static_cast<unsigned>(op.getCut().getDim()),
+                  blocksOf(op.getCut())};
+    bool fits = llvm::is_contained(state.layouts, wanted) ||
+                (state.isOwn && op.getCut().getWholeSize() == axis.getSize());
+    if (state.kind != State::Cut || !fits)
+      return op.emitOpError("over ")
+             << axis << " brings together what is " << describe(state)
+             << ", wanted " << describe(wanted);
+    State whole;
+    whole.isTrained = state.isTrained;
+    state = whole;
+  }
+  give(op.getResult(), state);
+  return success();
+}
+
+/// Parts of one dimension become those of another.
+LogicalResult Values::visitExchange(ExchangeValueOp op) {
+  if (failed(checkGroup(op, op.getFrom().getOver())))
+    return failure();
+  State state = statesOf(op.getValue()).front();
+  if (op.getFrom().getOver() == axis) {
+    Layout wanted{static_cast<unsigned>(op.getFrom().getDim()),
+                  blocksOf(op.getFrom())};
+    if (isUniform(state, op.getFrom()) && isUniform(state, op.getTo())) {
+      give(op.getResult(), state);
+      return success();
+    }
+    if (!isUniform(state, op.getFrom()) &&
+        (state.kind != State::Cut ||
+         !llvm::is_contained(state.layouts, wanted)))
+      return op.emitOpError("over ")
+             << axis << " exchanges what is " << describe(state) << ", wanted "
+             << describe(wanted);
+    State part = State::cut(
+        {static_cast<unsigned>(op.getTo().getDim()), blocksOf(op.getTo())});
+    part.isTrained = state.isTrained;
+    state = part;
+  }
+  give(op.getResult(), state);
+  return success();
+}
+
+LogicalResult Values::visitStartGather(StartAllGatherOp op) {
+  if (failed(checkGroup(op, op.getOver())))
+    return failure();
+  State state = statesOf(op.getValue()).front();
+  if (op.getOver() != axis) {
+    for (Layout &layout : state.layouts)
+      ++layout.dim;
+    state.uniform <<= 1;
+    give(op.getPending(), state);
+    return success();
+  }
+  if (state.kind != State::Cut)
+    return op.emitOpError("over ")
+           << axis << " brings together what is " << describe(state)
+           << ", wanted parts of a dimension";
+  State gathered;
+  if (!state.isOwn) {
+    const Layout &layout = state.layouts.front();
+    gathered.kind = State::Gathered;
+    gathered.stride = op.getTensorType().getNumElements();
+    for (int64_t size : layout.blocks.sizes)
+      gathered.gathered.sizes.push_back(size *
+                                        strideOf(op.getValue(), layout.dim));
+  }
+  give(op.getPending(), settled(gathered, op.getTensorType().getShape()));
+  return success();
+}
+
+/// What arrives of `value`, whose rows go to the ranks. Of all dimensions that
+/// may be the one that is cut the blocks are the same elements.
+std::optional<State> Values::exchanged(Value value, const State &state) const {
+  int64_t block = state.stride ? state.stride : strideOf(value, 0);
+  std::optional<State> found;
+  for (const Layout &layout : state.layouts) {
+    if (layout.dim == 0)
+      continue;
+    int64_t inner = strideOf(value, layout.dim);
+    int64_t extent =
+        cast<RankedTensorType>(value.getType()).getDimSize(layout.dim);
+    State gathered;
+    gathered.kind = State::Gathered;
+    gathered.stride = strideOf(value, 0);
+    for (int64_t size : layout.blocks.sizes)
+      gathered.gathered.sizes.push_back(size * inner);
+    gathered.part = inner * extent <= block ? block * axis.getSize() : block;
+    if (found &&
+        (found->gathered != gathered.gathered || found->part != gathered.part))
+      return std::nullopt;
+    found = gathered;
+  }
+  return found;
+}
+
+/// Rows of the front go to the ranks, and what each of them has of its part
+/// comes: behind it the parts of the other dimension are in order of the ranks.
+LogicalResult Values::visitAllToAll(AllToAllOp op) {
+  State state = statesOf(op.getValue()).front();
+  if (!isOver(op.getOver())) {
+    give(op.getPending(), state);
+    return success();
+  }
+  if (failed(checkGroup(op, op.getOver())))
+    return failure();
+  auto type = cast<RankedTensorType>(op.getValue().getType());
+  std::optional<State> gathered;
+  if (state.kind == State::Cut && type.getDimSize(0) == axis.getSize())
+    gathered = exchanged(op.getValue(), state);
+  if (!gathered)
+    return op.emitOpError("over ")
+           << axis << " exchanges what is " << describe(state)
+           << ", wanted parts of a dimension, behind one of the ranks";
+  give(op.getPending(), settled(*gathered, type.getShape()));
+  return success();
+}

@@ -1,0 +1,69 @@
+//===- Values.h - what the ranks of an axis have of values ------*- C++ -*-===//
+#ifndef ZERO_VERIFY_VALUES_H
+#define ZERO_VERIFY_VALUES_H
+
+#include "ValueStates.h"
+
+#include "mlir/IR/SymbolTable.h"
+#include "program/Mesh.h"
+
+namespace mlir::zero::verify {
+
+/// The values of one step, over one axis.
+class Values {
+public:
+  Values(ModuleOp module, StepOp step, AxesAttr axis)
+      : symbols(module), step(step), axis(axis), isModel(step.isModel()) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult visitBlock(Block &block);
+  LogicalResult visit(Operation *op);
+  LogicalResult visitOther(Operation *op);
+  LogicalResult visitLoad(LoadOp op);
+  LogicalResult visitGradient(GradientOp op);
+  LogicalResult visitYield(YieldOp op);
+  LogicalResult visitReplicate(ReplicateOp op);
+  LogicalResult visitCountOnce(CountOnceOp op);
+  LogicalResult visitTerm(TermValueOp op);
+  LogicalResult visitReduce(Operation *op, AxesAttr over);
+  LogicalResult visitSlice(SliceValueOp op);
+  LogicalResult visitGather(GatherValueOp op);
+  LogicalResult visitExchange(ExchangeValueOp op);
+  LogicalResult visitStartGather(StartAllGatherOp op);
+  LogicalResult visitAllToAll(AllToAllOp op);
+  std::optional<State> exchanged(Value value, const State &state) const;
+  LogicalResult visitStrided(StridedOp op);
+  LogicalResult visitSend(Operation *op);
+  LogicalResult checkGroup(Operation *op, AxesAttr over);
+  LogicalResult checkCaptured(Operation *op);
+  LogicalResult checkReplicas(Operation *op, MutableArrayRef<State> results);
+  bool isOver(AxesAttr over) const {
+    return llvm::is_contained(over.getNames(), axis.getNames().front());
+  }
+
+  /// Whether gradients of parameters are added up over the axis by ZeRO.
+  bool isOfPositions() const {
+    return zrt::cutsPositions(axis.getNames().front().str());
+  }
+
+  States statesOf(ValueRange values) const;
+  void give(Value value, State state) { states[value] = std::move(state); }
+
+  SymbolTable symbols;
+  StepOp step;
+  AxesAttr axis;
+  bool isModel;
+  DenseMap<Value, State> states;
+};
+
+/// How far the indices of a dimension are apart, in elements.
+inline int64_t strideOf(Value value, unsigned dim) {
+  return llvm::product_of(
+      cast<RankedTensorType>(value.getType()).getShape().drop_front(dim + 1));
+}
+
+} // namespace mlir::zero::verify
+
+#endif // ZERO_VERIFY_VALUES_H
