@@ -55,8 +55,9 @@ def FuseCrossEntropy : Pass<"zero-fuse-cross-entropy", "::mlir::ModuleOp"> {
 
     A loss that stays as it is gets a remark that says why: its logits are used
     otherwise, such as by an output of that name; its logits are no `nn.linear`'s;
-    the loss, or its logarithms, are used before or beside the gradient; or a
-    gradient of an operand is not computed.
+    its gradient is made of the loss, or its logarithms are used beside the gradient;
+    or a gradient of an operand is not computed. What reads the loss before goes behind
+    the gradient.
 
     - Needs: `zero-differentiate` and `cse` ran; before
       `zero-outline-elementwise`.
