@@ -2,7 +2,6 @@
 
 #include "CutMoves.h"
 
-#include "zero/Dialect/NN/NN.h"
 #include "zero/Dialect/NN/TensorForms.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
@@ -99,10 +98,7 @@ static void build(TermValueOp op) {
                                 RankedTensorType::get({elements}, element));
   Value rows = nn::buildBroadcast(
       b, op.getLoc(), flat, {1}, RankedTensorType::get({2, elements}, element));
-  Value product = nn::MatmulOp::create(
-      b, RankedTensorType::get({1, elements}, element), own, rows,
-      /*transpose_a=*/false, /*transpose_b=*/false,
-      /*rows=*/DenseI64ArrayAttr());
+  Value product = nn::buildProduct(b, own, rows);
   op.replaceAllUsesWith(nn::buildReshape(b, product, type));
   op.erase();
 }

@@ -42,6 +42,15 @@ Value mlir::nn::buildReshape(ImplicitLocOpBuilder &b, Value value,
   return value;
 }
 
+Value mlir::nn::buildProduct(ImplicitLocOpBuilder &b, Value left, Value right) {
+  auto rows = cast<RankedTensorType>(left.getType());
+  auto columns = cast<RankedTensorType>(right.getType());
+  return MatmulOp::create(
+      b, rows.clone({rows.getDimSize(0), columns.getDimSize(1)}), left, right,
+      /*transpose_a=*/false, /*transpose_b=*/false,
+      /*rows=*/DenseI64ArrayAttr());
+}
+
 Value mlir::nn::buildTranspose(ImplicitLocOpBuilder &b, Value value,
                                ArrayRef<int64_t> permutation) {
   auto type = cast<RankedTensorType>(value.getType());

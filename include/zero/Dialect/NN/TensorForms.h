@@ -26,6 +26,9 @@ Value buildBroadcast(OpBuilder &builder, Location loc, Value value,
 Value buildTranspose(ImplicitLocOpBuilder &b, Value value,
                      ArrayRef<int64_t> permutation);
 
+/// The product of the matrices [m, k] and [k, n].
+Value buildProduct(ImplicitLocOpBuilder &b, Value left, Value right);
+
 /// `value` cut along `dim` into parts of these sizes.
 SmallVector<Value> buildSplit(ImplicitLocOpBuilder &b, Value value, int64_t dim,
                               ArrayRef<int64_t> sizes);
