@@ -104,8 +104,8 @@ Array takeRange(const Array &x, int64_t dim, int64_t first, int64_t part) {
   Array taken(x.type.type, shape);
   for (int64_t i = 0; i < taken.size(); ++i) {
     const int64_t row = i / inner;
-    taken.set(
-        i, x[(row / part * size + first + row % part) * inner + i % inner]);
+    taken.set(i,
+              x[(row / part * size + first + row % part) * inner + i % inner]);
   }
   return taken;
 }
@@ -125,8 +125,8 @@ TEST(KernelDropout, OfAPartIsThatOfTheWhole) {
             Array begin(DataType::I32, {});
             begin.set(0, double(first));
             const Array taken = takeRange(x, dim, first, part);
-            KernelSpec spec = makeSpec("nn.partial_dropout", {taken, begin},
-                                       {taken.type});
+            KernelSpec spec =
+                makeSpec("nn.partial_dropout", {taken, begin}, {taken.type});
             spec.ints = {{"id", {5}}, {"dim", {dim}}, {"size", {shape[dim]}}};
             spec.floats["p"] = 0.4;
             Setting setting;
