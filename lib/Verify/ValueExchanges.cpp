@@ -234,6 +234,14 @@ std::optional<State> Values::exchanged(Value value, const State &state) const {
 LogicalResult Values::visitAllToAll(AllToAllOp op) {
   State state = statesOf(op.getValue()).front();
   if (!isOver(op.getOver())) {
+    bool hasRows = state.kind == State::Gathered || state.isOwn ||
+                   llvm::any_of(state.layouts, [](const Layout &layout) {
+                     return layout.dim == 0;
+                   });
+    if (hasRows)
+      return op.emitOpError("exchanges rows over ")
+             << op.getOver() << " of what is over " << axis << ' '
+             << describe(state) << "; wanted all rows on each rank";
     give(op.getPending(), state);
     return success();
   }

@@ -31,7 +31,7 @@ private:
 
   const Tables &tables;
   DenseMap<Value, Operation *> freed;
-  /// The reduction in flight that reads a value.
+  /// The operations in flight that read a value.
   DenseMap<Value, llvm::SmallSetVector<Operation *, 2>> borrowed;
   /// What must be freed in this region, and the operation that makes it so.
   llvm::MapVector<Value, Operation *> due;

@@ -397,3 +397,20 @@ zero.step @dropout(%x: tensor<2x8x4xf32> {zero.input = "x"}) {
   zero.apply {
   }
 }
+
+// -----
+
+// Rows that go to other ranks are those of the whole.
+zero.mesh @mesh <data = 2, sequence = 2>
+zero.step @rows_of_parts(%x: tensor<8x4xf32> {zero.input = "x"}) {
+  zero.micro {
+    %o = zero.slice_value %x cut <dim 0 of [8] over <sequence = 2>> : tensor<8x4xf32> -> tensor<4x4xf32>
+    // expected-error @below {{exchanges rows over #zero.axes<data = 2> of what is over #zero.axes<sequence = 2> cut in dimension 0 into parts of [4]; wanted all rows on each rank}}
+    %p = zero.all_to_all %o over <data = 2> : tensor<4x4xf32> -> <tensor<4x4xf32>>
+    %w = zero.wait %p : <tensor<4x4xf32>>
+    %l = arith.constant dense<0.0> : tensor<f32>
+    zero.yield %l : tensor<f32>
+  }
+  zero.apply {
+  }
+}
