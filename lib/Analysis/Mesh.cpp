@@ -2,6 +2,7 @@
 
 #include "zero/Analysis/Mesh.h"
 
+#include "program/Mesh.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -33,6 +34,10 @@ SmallVector<AxesAttr> mlir::zero::listModelAxes(ModuleOp module) {
         if (size > 1)
           found.push_back(AxesAttr::get(module.getContext(), {name}, {size}));
   return found;
+}
+
+bool mlir::zero::cutsPositions(AxesAttr axis) {
+  return zrt::cutsPositions(axis.getNames().front().str());
 }
 
 LogicalResult mlir::zero::verifyMesh(ModuleOp module, TrainingAttr training) {

@@ -7,7 +7,6 @@
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
-#include "program/Mesh.h"
 
 #include <numeric>
 
@@ -187,7 +186,7 @@ void PadVocabulary::runOnOperation() {
     return signalPassFailure();
   }
   for (AxesAttr axis : listModelAxes(getOperation()))
-    if (!zrt::cutsPositions(axis.getNames().front().str()))
+    if (!cutsPositions(axis))
       ranks = axis.getSize();
   if (multiple == 1 && ranks == 1)
     return;

@@ -110,7 +110,7 @@ LogicalResult ShardModel::shard(StepOp step, AxesAttr over) {
     if (parameter.getCutAttr())
       return parameter.emitOpError("is cut already; give the model as it was "
                                    "before zero-shard-model");
-  if (zrt::cutsPositions(over.getNames().front().str())) {
+  if (cutsPositions(over)) {
     if (failed(verifyTracked(step, over)))
       return failure();
     divideByCounts(step);

@@ -4,8 +4,9 @@
 
 #include "ValueStates.h"
 
+#include "zero/Analysis/Mesh.h"
+
 #include "mlir/IR/SymbolTable.h"
-#include "program/Mesh.h"
 
 namespace mlir::zero::verify {
 
@@ -44,9 +45,7 @@ private:
   }
 
   /// Whether gradients of parameters are added up over the axis by ZeRO.
-  bool isOfPositions() const {
-    return zrt::cutsPositions(axis.getNames().front().str());
-  }
+  bool isOfPositions() const { return cutsPositions(axis); }
 
   States statesOf(ValueRange values) const;
   void give(Value value, State state) { states[value] = std::move(state); }

@@ -46,6 +46,10 @@ MeshAxes getMesh(ModuleOp module, TrainingAttr training);
 /// those of a single rank.
 SmallVector<AxesAttr> listModelAxes(ModuleOp module);
 
+/// Whether the ranks of such an axis have parts of the positions, and the same
+/// parameters.
+bool cutsPositions(AxesAttr axis);
+
 /// Checks that a module has at most one `zero.mesh`, of the ranks of
 /// `training`.
 LogicalResult verifyMesh(ModuleOp module, TrainingAttr training);

@@ -12,8 +12,7 @@
 #define ZERO_ANALYSIS_SHARDING_H
 
 #include "zero/Analysis/Dimensions.h"
-
-#include "program/Mesh.h"
+#include "zero/Analysis/Mesh.h"
 
 namespace mlir::zero {
 
@@ -39,7 +38,7 @@ public:
 
   AxesAttr getOver() const { return over; }
   /// Whether positions are cut, and no parameters.
-  bool isOfSequence() const { return zrt::cutsPositions(axisName()); }
+  bool isOfSequence() const { return cutsPositions(over); }
   /// Reports a class that is to be cut, and that the axis does not divide.
   LogicalResult verify() const;
 
@@ -86,7 +85,6 @@ private:
   std::optional<unsigned> findDimension(ArrayRef<DimensionId> dims,
                                         DimensionId atom) const;
   CutAttr makeCut(ArrayRef<DimensionId> dims, DimensionId atom) const;
-  std::string axisName() const { return over.getNames().front().str(); }
   ArrayRef<Operation *> usesOf(DimensionId atom) const {
     auto found = uses.find(atom);
     return found == uses.end() ? ArrayRef<Operation *>()

@@ -28,13 +28,15 @@ public:
       ArrayRef<std::vector<Array>> arguments,
       MutableArrayRef<InterpreterContext> contexts) const;
 
+  /// The ranks that differ from `rank` in axes of `group` only, and itself.
+  SmallVector<int64_t> membersOf(AxesAttr group, int64_t rank) const;
+
 private:
   using Values = DenseMap<Value, Array>;
 
   LogicalResult evaluate(Operation &op, MutableArrayRef<Values> ranks,
                          MutableArrayRef<InterpreterContext> contexts) const;
   LogicalResult exchange(Operation &op, MutableArrayRef<Values> ranks) const;
-  SmallVector<int64_t> membersOf(AxesAttr group, int64_t rank) const;
 
   const Interpreter &interpreter;
   AxesAttr mesh;
