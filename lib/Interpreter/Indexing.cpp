@@ -1,4 +1,4 @@
-//===- Indexing.cpp - gathers, scatters, sorts, running sums, groups ------===//
+//===- Indexing.cpp - gathers, scatters, sorts, running sums --------------===//
 
 #include "Rules.h"
 
@@ -126,66 +126,10 @@ static LogicalResult cumsum(nn::CumsumOp op, Evaluation &e) {
   return success();
 }
 
-/// Calls `body(group, begin, end)` for each group of rows that `offsets` cut.
-static LogicalResult
-forEachGroup(Operation *op, const Array &offsets, int64_t rows,
-             llvm::function_ref<void(int64_t, int64_t, int64_t)> body) {
-  int64_t begin = 0;
-  for (auto [group, end] : llvm::enumerate(offsets.integers)) {
-    if (end < begin || end > rows)
-      return op->emitOpError()
-             << "has the offset " << end << " after " << begin
-             << ": offsets must not decrease, and not exceed the " << rows
-             << " rows";
-    body(group, begin, end);
-    begin = end;
-  }
-  return success();
-}
-
-static LogicalResult groupedMatmul(nn::GroupedMatmulOp op, Evaluation &e) {
-  const Array &a = *e.in[0], &b = *e.in[1];
-  Array &c = e.out[0];
-  int64_t depth = a.shape[1], columns = c.shape[1];
-  auto weight = [&](int64_t group, int64_t k, int64_t n) {
-    const double *matrix = b.reals.data() + group * depth * columns;
-    return op.getTransposeB() ? matrix[n * depth + k] : matrix[k * columns + n];
-  };
-  return forEachGroup(op, *e.in[2], a.shape[0],
-                      [&](int64_t group, int64_t begin, int64_t end) {
-                        for (int64_t s = begin; s < end; ++s)
-                          for (int64_t n = 0; n < columns; ++n)
-                            for (int64_t k = 0; k < depth; ++k)
-                              c.reals[s * columns + n] +=
-                                  a.reals[s * depth + k] * weight(group, k, n);
-                      });
-}
-
-static LogicalResult groupedMatmulGrad(nn::GroupedMatmulGradOp op,
-                                       Evaluation &e) {
-  const Array &a = *e.in[0], &b = *e.in[1];
-  Array &d = e.out[0];
-  int64_t rows = a.shape[1], columns = b.shape[1];
-  int64_t first = op.getRows() ? (*op.getRows())[0] : 0;
-  return forEachGroup(
-      op, *e.in[2], a.shape[0], [&](int64_t group, int64_t begin, int64_t end) {
-        if (group < first || group >= first + d.shape[0])
-          return;
-        double *to = d.reals.data() + (group - first) * rows * columns;
-        for (int64_t s = begin; s < end; ++s)
-          for (int64_t k = 0; k < rows; ++k)
-            for (int64_t n = 0; n < columns; ++n)
-              to[k * columns + n] +=
-                  a.reals[s * rows + k] * b.reals[s * columns + n];
-      });
-}
-
 void rules::addIndexing(EvaluationRules &rules) {
   rules.add<nn::GatherOp>(gather);
   rules.add<nn::ScatterAddOp>(scatterAdd);
   rules.add<nn::ScatterOp>(scatter);
   rules.add<nn::ArgsortOp>(argsort);
   rules.add<nn::CumsumOp>(cumsum);
-  rules.add<nn::GroupedMatmulOp>(groupedMatmul);
-  rules.add<nn::GroupedMatmulGradOp>(groupedMatmulGrad);
 }

@@ -21,6 +21,7 @@ Interpreter::Interpreter() {
   rules::addWindows(rules);
   rules::addActivations(rules);
   rules::addLookups(rules);
+  rules::addExperts(rules);
   rules::addIndexing(rules);
   rules::addShapes(rules);
   rules::addRandom(rules);

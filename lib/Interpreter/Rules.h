@@ -19,6 +19,7 @@ void addBatchNorm(EvaluationRules &rules);
 void addWindows(EvaluationRules &rules);
 void addActivations(EvaluationRules &rules);
 void addLookups(EvaluationRules &rules);
+void addExperts(EvaluationRules &rules);
 void addIndexing(EvaluationRules &rules);
 void addShapes(EvaluationRules &rules);
 void addRandom(EvaluationRules &rules);

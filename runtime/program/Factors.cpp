@@ -78,8 +78,7 @@ private:
       result.parts = {part(dimension.name + "@" + dimension.range, "", size)};
     else
       for (const std::string &letter : dimension.letters)
-        result.parts.push_back(
-            part(letter, letter, shapes.size(sizeLetter(letter))));
+        result.parts.push_back(part(letter, letter, shapes.size(letter)));
     if (!dimension.range.empty())
       factors.factors[result.parts.back().factor].range = dimension.range;
     return result;

@@ -1,6 +1,5 @@
-// The kernels of `nn` that move, order and group elements by positions that are
-// data: gathers, scatters, sorts, running sums, grouped products. And numbers
-// that are drawn.
+// The kernels of `nn` that move and order elements by positions that are
+// data: gathers, scatters, sorts, running sums. And numbers that are drawn.
 #include "program/KernelPattern.h"
 
 #include <cmath>
@@ -46,11 +45,6 @@ uint64_t argsortFlops(Shapes s) {
   const double width = double(s.size("n"));
   return width < 2 ? 0
                    : s.elements("x") * uint64_t(std::ceil(std::log2(width)));
-}
-
-/// Each row of `a` is multiplied once, by the matrix of its group.
-uint64_t groupedFlops(Shapes s) {
-  return 2 * uint64_t(s.size("s")) * s.size("k") * s.size("n");
 }
 
 } // namespace

@@ -142,9 +142,6 @@ private:
   std::vector<Kind> kinds;
 };
 
-/// The letter of which `letter` has the size: `e` of `e'`.
-std::string sizeLetter(std::string letter);
-
 /// Whether `element` stands for one of f32, bf16 and f16.
 bool isLaneName(const std::string &element);
 
@@ -156,6 +153,8 @@ std::string listText(const std::vector<int64_t> &values);
 /// The rows of KernelSchemas.cpp.
 const std::vector<KernelSchema> &builtInKernelSchemas();
 
+/// The rows of ExpertKernelSchemas.cpp.
+const std::vector<KernelSchema> &expertKernelSchemas();
 /// The rows of IndexKernelSchemas.cpp.
 const std::vector<KernelSchema> &indexKernelSchemas();
 /// The rows of ProductKernelSchemas.cpp.

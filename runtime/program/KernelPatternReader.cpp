@@ -43,11 +43,6 @@ bool zrt::isLaneName(const std::string &element) {
   return element == "T" || element == "U";
 }
 
-std::string zrt::sizeLetter(std::string letter) {
-  takeSuffix(letter, "'");
-  return letter;
-}
-
 KernelPattern::KernelPattern(const KernelSchema &schema) {
   std::string text = schema.tensors;
   std::string kinds;

@@ -58,7 +58,7 @@ bool KernelPattern::divide(const Dimension &dimension, int64_t size,
   int64_t known = 1;
   const std::string *unknown = nullptr;
   for (const std::string &letter : dimension.letters) {
-    auto bound = shapes.dimensions.find(sizeLetter(letter));
+    auto bound = shapes.dimensions.find(letter);
     if (bound != shapes.dimensions.end())
       known *= bound->second;
     else if (unknown)
@@ -70,7 +70,7 @@ bool KernelPattern::divide(const Dimension &dimension, int64_t size,
     return known == size;
   if (known == 0 || size % known)
     return false;
-  shapes.dimensions[sizeLetter(*unknown)] = size / known;
+  shapes.dimensions[*unknown] = size / known;
   return true;
 }
 
@@ -90,7 +90,7 @@ bool KernelPattern::matchDimension(const Dimension &dimension, int64_t size,
                                    KernelShapes &shapes, std::string &wrong) {
   if (dimension.name.empty())
     return dimension.number == size;
-  const std::string name = sizeLetter(dimension.name);
+  const std::string &name = dimension.name;
   auto range = shapes.spec->ints.find(dimension.range);
   if (range == shapes.spec->ints.end()) {
     if (dimension.letters.size() > 1)
@@ -268,7 +268,7 @@ std::string KernelPattern::checkRange(const Tensor &pattern,
              std::to_string(before) + " of " + pattern.name + ", " +
              describe(type) + ", wanted along dimension 0";
     std::string wrong;
-    if (auto whole = shapes.dimensions.find(sizeLetter(dimension.name));
+    if (auto whole = shapes.dimensions.find(dimension.name);
         whole != shapes.dimensions.end())
       matchDimension(dimension, whole->second, shapes, wrong);
     if (!wrong.empty())
@@ -304,18 +304,17 @@ std::string KernelPattern::sizeText(const Dimension &dimension,
   auto range = shapes.spec->ints.find(dimension.range);
   if (range != shapes.spec->ints.end())
     return std::to_string(range->second[1] - range->second[0]);
-  const std::string name = sizeLetter(dimension.name);
+  const std::string &name = dimension.name;
   if (shapes.dimensions.count(name))
     return std::to_string(shapes.size(name));
   std::string text;
   int64_t product = 1;
   bool isKnown = true;
   for (const std::string &letter : dimension.letters) {
-    const std::string part = sizeLetter(letter);
-    const bool isBound = shapes.dimensions.count(part) != 0;
+    const bool isBound = shapes.dimensions.count(letter) != 0;
     text += (text.empty() ? "" : "*") +
-            (isBound ? std::to_string(shapes.size(part)) : part);
-    product *= shapes.size(part);
+            (isBound ? std::to_string(shapes.size(letter)) : letter);
+    product *= shapes.size(letter);
     isKnown &= isBound;
   }
   known &= isKnown;

@@ -67,6 +67,7 @@ struct Row {
 struct Table {
   Table() {
     add(builtInKernelSchemas());
+    add(expertKernelSchemas());
     add(indexKernelSchemas());
     add(productKernelSchemas());
     add(shapeKernelSchemas());

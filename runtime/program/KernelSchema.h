@@ -71,10 +71,9 @@ struct KernelArithmetic {
 ///   `E`, the same of any kind; or `any`. Where an operation is checked, `T`
 ///   and `S` may be f64 as well.
 /// - A dimension is a letter, which has one size wherever it stands, or a
-///   number. `g.r` is a product, outer to inner. `e'` has the size of `e`, and
-///   goes its own way where `e` is cut. `m@rows` is `m`, or the length of the
-///   range of it in the attribute `rows`, where that is given: `m` is then the
-///   first dimension.
+///   number. `g.r` is a product, outer to inner. `m@rows` is `m`, or the length
+///   of the range of it in the attribute `rows`, where that is given: `m` is
+///   then the first dimension.
 /// - `r..` is a group of any number of dimensions; `..` is one that need not be
 ///   the same elsewhere. `o..dim` is a group of as many as the attribute `dim`
 ///   says, `k..s` one of as many as the group `s` has; a tensor has at most one

@@ -61,16 +61,3 @@ func.func @random_normal(%m: tensor<3x4xf64>, %s: tensor<3x4xf64>) -> tensor<3x4
   %y = arith.addf %m, %t : tensor<3x4xf64>
   return %y : tensor<3x4xf64>
 }
-
-//===- grouped products ---------------------------------------------------===//
-
-func.func @grouped_matmul(%a: tensor<8x4xf64>, %b: tensor<3x4x5xf64>, %n: tensor<3xi32> {gradient.range = [0, 3]}) -> tensor<8x5xf64> {
-  %o = nn.cumsum %n dim 0 : tensor<3xi32>
-  %y = nn.grouped_matmul %a, %b offsets %o : (tensor<8x4xf64>, tensor<3x4x5xf64>, tensor<3xi32>) -> tensor<8x5xf64>
-  return %y : tensor<8x5xf64>
-}
-func.func @grouped_matmul_transposed(%a: tensor<8x4xf64>, %b: tensor<3x5x4xf64>, %n: tensor<3xi32> {gradient.range = [0, 3]}) -> tensor<8x5xf64> {
-  %o = nn.cumsum %n dim 0 : tensor<3xi32>
-  %y = nn.grouped_matmul %a, %b offsets %o transpose_b : (tensor<8x4xf64>, tensor<3x5x4xf64>, tensor<3xi32>) -> tensor<8x5xf64>
-  return %y : tensor<8x5xf64>
-}

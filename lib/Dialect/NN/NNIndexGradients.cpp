@@ -1,4 +1,4 @@
-//===- NNIndexGradients.cpp - gradients of gathers, grouped products ------===//
+//===- NNIndexGradients.cpp - gradients of gathers, sorts, running sums ---===//
 
 #include "Constants.h"
 #include "Types.h"
@@ -140,31 +140,5 @@ LogicalResult CumsumOp::buildGradient(OpBuilder &builder,
 LogicalResult RandomNormalOp::buildGradient(OpBuilder &, ArrayRef<Value>,
                                             ArrayRef<bool>,
                                             MutableArrayRef<Value>) {
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// grouped products
-//===----------------------------------------------------------------------===//
-
-LogicalResult GroupedMatmulOp::buildGradient(OpBuilder &builder,
-                                             ArrayRef<Value> resultGradients,
-                                             ArrayRef<bool> wanted,
-                                             MutableArrayRef<Value> gradients) {
-  Value dc = resultGradients[0];
-  if (!dc)
-    return success();
-  if (wanted[0])
-    gradients[0] = GroupedMatmulOp::create(builder, getLoc(), getA().getType(),
-                                           dc, getB(), getOffsets(),
-                                           /*transpose_b=*/!getTransposeB());
-  if (wanted[1]) {
-    Value left = getA(), right = dc;
-    if (getTransposeB())
-      std::swap(left, right);
-    gradients[1] = GroupedMatmulGradOp::create(
-        builder, getLoc(), getB().getType(), left, right, getOffsets(),
-        /*rows=*/DenseI64ArrayAttr());
-  }
   return success();
 }

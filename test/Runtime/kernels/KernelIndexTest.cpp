@@ -1,5 +1,5 @@
-// Gathers, scatters, sorts, running sums and grouped products against plain
-// loops in f64, and what numbers that are drawn depend on.
+// Gathers, scatters, sorts and running sums against plain loops in f64, and
+// what numbers that are drawn depend on.
 #include "KernelTest.h"
 
 #include <algorithm>
@@ -355,88 +355,6 @@ TEST(KernelRandomNormal, NumbersBelongToGlobalSamples) {
   EXPECT_FALSE(drawn(DataType::F32, {6, 77}, control, 1) == whole);
 }
 
-/// Offsets of groups of some rows: the first is empty, and rows remain.
-Array someOffsets(const std::vector<int32_t> &ends) {
-  Array offsets(DataType::I32, {int64_t(ends.size())});
-  for (size_t e = 0; e < ends.size(); ++e)
-    offsets.set(static_cast<int64_t>(e), ends[e]);
-  return offsets;
-}
-
-const std::vector<int32_t> kEnds = {0, 13, 14, 30, 30};
-
-/// Calls body(group, row) for each row that has one.
-template <typename Body> void forEachRow(Body body) {
-  int32_t begin = 0;
-  for (size_t e = 0; e < kEnds.size(); begin = kEnds[e++])
-    for (int64_t s = begin; s < kEnds[e]; ++s)
-      body(static_cast<int64_t>(e), s);
-}
-
-TEST(KernelGroupedMatmul, MultipliesEachGroup) {
-  const int64_t groups = static_cast<int64_t>(kEnds.size()), rows = 33;
-  for (DataType type : kFloats)
-    for (auto [depth, columns] :
-         {std::pair<int64_t, int64_t>{20, 70}, {64, 16}, {1, 5}})
-      for (bool transposed : {false, true}) {
-        const std::vector<Array> inputs = {
-            randomArray(type, {rows, depth}, 1),
-            randomArray(type,
-                        transposed ? Sizes{groups, columns, depth}
-                                   : Sizes{groups, depth, columns},
-                        2),
-            someOffsets(kEnds)};
-        KernelSpec spec =
-            makeSpec("nn.grouped_matmul", inputs, {{type, {rows, columns}}});
-        spec.ints["transpose_b"] = {transposed};
-        checkKernel(
-            spec, inputs,
-            [&, depth = depth,
-             columns = columns](const std::vector<Array> &in) {
-              Values c(rows * columns, 0.0);
-              forEachRow([&](int64_t e, int64_t s) {
-                for (int64_t n = 0; n < columns; ++n)
-                  for (int64_t k = 0; k < depth; ++k)
-                    c[s * columns + n] +=
-                        in[0][s * depth + k] *
-                        in[1][(e * depth * columns) +
-                              (transposed ? n * depth + k : k * columns + n)];
-              });
-              return std::vector<Values>{c};
-            },
-            toleranceOf(type));
-      }
-}
-
-TEST(KernelGroupedMatmul, GradientOfTheMatrices) {
-  const int64_t groups = static_cast<int64_t>(kEnds.size()), rows = 33;
-  const int64_t width = 20, columns = 70;
-  for (DataType type : kFloats)
-    for (bool block : {false, true}) {
-      const std::vector<Array> inputs = {randomArray(type, {rows, width}, 1),
-                                         randomArray(type, {rows, columns}, 2),
-                                         someOffsets(kEnds)};
-      const int64_t first = block ? 1 : 0, last = block ? 3 : groups;
-      KernelSpec spec = makeSpec("nn.grouped_matmul_grad", inputs,
-                                 {{type, {last - first, width, columns}}});
-      if (block)
-        spec.ints["rows"] = {first, last};
-      checkKernel(
-          spec, inputs,
-          [&](const std::vector<Array> &in) {
-            Values d((last - first) * width * columns, 0.0);
-            forEachRow([&](int64_t e, int64_t s) {
-              for (int64_t k = 0; k < width && e >= first && e < last; ++k)
-                for (int64_t n = 0; n < columns; ++n)
-                  d[((e - first) * width + k) * columns + n] +=
-                      in[0][s * width + k] * in[1][s * columns + n];
-            });
-            return std::vector<Values>{d};
-          },
-          toleranceOf(type));
-    }
-}
-
 // Whoever computes: the host says which, a device that there is one.
 TEST(KernelIndex, PositionsOutsideAreErrors) {
   const Indexed s({5, 4}, 0, 3, true);
@@ -455,24 +373,6 @@ TEST(KernelIndex, PositionsOutsideAreErrors) {
       EXPECT_THROW(
           runKernel(scatter(kind, s, {part, ids, whole}), {part, ids, whole}),
           std::out_of_range);
-  }
-}
-
-TEST(KernelGroupedMatmul, OffsetsThatDoNotCutTheRowsAreErrors) {
-  for (const std::vector<int32_t> &ends :
-       {std::vector<int32_t>{2, 1}, {-1, 3}, {2, 5}}) {
-    const Array a = randomArray(DataType::F32, {4, 3}, 1);
-    const Array b = randomArray(DataType::F32, {2, 3, 5}, 2);
-    const Array dc = randomArray(DataType::F32, {4, 5}, 3);
-    const Array offsets = someOffsets(ends);
-    EXPECT_THROW(
-        runKernel(makeSpec("nn.grouped_matmul", {a, b, offsets}, {dc.type}),
-                  {a, b, offsets}),
-        std::out_of_range);
-    EXPECT_THROW(runKernel(makeSpec("nn.grouped_matmul_grad", {a, dc, offsets},
-                                    {b.type}),
-                           {a, dc, offsets}),
-                 std::out_of_range);
   }
 }
 

@@ -249,12 +249,11 @@ TEST(KernelSchema, SaysFactors) {
       {"strides", {1}}, {"padding", {0}}, {"dilations", {1}}, {"groups", {2}}};
   EXPECT_EQ(factorOf(conv, "u"), "parallel 2 groups");
 
-  // Offsets stay whole where groups are cut.
+  // Experts and where the rows of each end go together; rows are in an order.
   KernelSpec grouped = spec(
       "nn.grouped_matmul",
       {{F32, {8, 4}}, {F32, {3, 4, 5}}, {DataType::I32, {3}}}, {{F32, {8, 5}}});
   EXPECT_EQ(factorOf(grouped, "e"), "combined 3 ");
-  EXPECT_EQ(factorOf(grouped, "e'"), "whole 3 ");
   EXPECT_EQ(factorOf(grouped, "s"), "own 8 ");
   EXPECT_TRUE(findFactors(grouped)->operands[1].isLinear);
   EXPECT_FALSE(findFactors(spec("nn.linear", {}, {})).has_value());

@@ -38,6 +38,10 @@ class OptionalStatistics<string name, string dimensions, string marks = "",
 class Indices<string name, string dimensions, string marks = "",
               string tail = "">
     : NN_Tensor<name, "i32", dimensions, marks, tail, NN_IndexTensor>;
+class OptionalIndices<string name, string dimensions, string marks = "",
+                      string tail = "">
+    : NN_Tensor<name, "i32", dimensions, marks # "?", tail,
+                Optional<NN_IndexTensor>>;
 class Elements<string name, string dimensions, string marks = "",
                string tail = "">
     : NN_Tensor<name, "E", dimensions, marks, tail, NN_AnyTensor>;

@@ -1,0 +1,50 @@
+// The kernels of `nn` that send rows to experts, multiply them there, and bring
+// them back.
+#include "program/KernelPattern.h"
+
+using namespace zrt;
+
+namespace {
+
+using Shapes = const KernelShapes &;
+
+std::string checkExperts(Shapes s) {
+  const int64_t groups = s.size("e"), experts = s.spec->integer("experts");
+  if (groups <= experts)
+    return {};
+  return "offsets are of " + std::to_string(groups) +
+         " experts, wanted at most " + std::to_string(experts) +
+         ", all there are";
+}
+
+/// A product and a sum for each element that is chosen.
+uint64_t combineFlops(Shapes s) {
+  return 2 * s.elements("places") * uint64_t(s.size("w"));
+}
+
+/// The same for the rows and for their weights.
+uint64_t combineGradFlops(Shapes s) {
+  return (s.flag("weights") ? 3 : 1) * s.elements("places") *
+         uint64_t(s.size("w"));
+}
+
+std::string checkCombineGrad(Shapes s) {
+  if ((s.tensor("weights") == nullptr) == (s.tensor("dweights") == nullptr))
+    return {};
+  return s.tensor("weights") ? "weights have no gradient, wanted dweights"
+                             : "dweights is there without weights";
+}
+
+/// Each row of `a` is multiplied once, by the matrix of its group.
+uint64_t groupedFlops(Shapes s) {
+  return 2 * uint64_t(s.size("s")) * s.size("k") * s.size("n");
+}
+
+} // namespace
+
+const std::vector<KernelSchema> &zrt::expertKernelSchemas() {
+  static const std::vector<KernelSchema> schemas = {
+#include "zero/Dialect/NN/NNExpertRows.inc"
+  };
+  return schemas;
+}

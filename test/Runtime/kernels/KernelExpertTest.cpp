@@ -1,0 +1,273 @@
+// Rows that go to experts and come back, and grouped products, against plain
+// loops in f64.
+#include "KernelTest.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace zrt::test {
+namespace {
+
+using Values = std::vector<double>;
+using Sizes = std::vector<int64_t>;
+
+/// `count` rows with `choices` of `experts`, of which `groups` are here, with
+/// `places` rows.
+struct Routing {
+  int64_t count, choices, experts, groups, places, width;
+  int64_t first = 0;
+
+  Array ids() const { return randomIds({count, choices}, experts, 7); }
+
+  /// The place of each choice, -1 where it has none, and the groups' ends.
+  std::pair<std::vector<int64_t>, std::vector<int64_t>>
+  place(const Array &ids) const {
+    std::vector<int64_t> placed(count * choices, -1), ends;
+    int64_t next = 0;
+    for (int64_t e = 0; e < groups; ++e) {
+      for (int64_t c = 0; c < count * choices; ++c)
+        if (static_cast<int64_t>(ids[c]) == first + e && next < places)
+          placed[c] = next++;
+      ends.push_back(next);
+    }
+    return {placed, ends};
+  }
+
+  Array placesOf() const {
+    Array found(DataType::I32, {count, choices});
+    const auto placed = place(ids()).first;
+    for (size_t c = 0; c < placed.size(); ++c)
+      found.set(static_cast<int64_t>(c), static_cast<double>(placed[c]));
+    return found;
+  }
+};
+
+/// All experts here; half of them; more choices than rows; none; one.
+const std::vector<Routing> kRoutings = {
+    {17, 2, 5, 5, 34, 37},    {17, 3, 6, 3, 51, 20},  {40, 2, 4, 2, 11, 5},
+    {9, 1, 3, 0, 4, 8},       {0, 2, 3, 3, 0, 4},     {300, 8, 64, 64, 2400, 6},
+    {17, 3, 6, 3, 51, 20, 3}, {17, 3, 6, 2, 9, 20, 1}};
+
+TEST(KernelExperts, DispatchSortsRows) {
+  for (DataType type : kFloats)
+    for (const Routing &r : kRoutings) {
+      std::vector<Array> inputs = {randomArray(type, {r.count, r.width}, 1),
+                                   r.ids()};
+      if (r.first) {
+        inputs.emplace_back(DataType::I32, Sizes{});
+        inputs.back().set(0, static_cast<double>(r.first));
+      }
+      KernelSpec spec = makeSpec("nn.dispatch", inputs,
+                                 {{type, {r.places, r.width}},
+                                  {DataType::I32, {r.count, r.choices}},
+                                  {DataType::I32, {r.groups}}});
+      spec.ints["experts"] = {r.experts};
+      spec.ints["first"] = {r.first != 0};
+      checkKernel(
+          spec, inputs,
+          [&](const std::vector<Array> &in) {
+            const auto [placed, ends] = r.place(in[1]);
+            Values sorted(r.places * r.width, 0.0);
+            for (size_t c = 0; c < placed.size(); ++c)
+              for (int64_t i = 0; i < r.width && placed[c] >= 0; ++i)
+                sorted[placed[c] * r.width + i] =
+                    in[0][static_cast<int64_t>(c) / r.choices * r.width + i];
+            return std::vector<Values>{sorted,
+                                       Values(placed.begin(), placed.end()),
+                                       Values(ends.begin(), ends.end())};
+          },
+          0);
+    }
+}
+
+TEST(KernelExperts, CombineAddsUp) {
+  for (DataType type : kFloats)
+    for (bool weighted : {false, true})
+      for (const Routing &r : kRoutings) {
+        std::vector<Array> inputs = {randomArray(type, {r.places, r.width}, 1),
+                                     r.placesOf()};
+        if (weighted)
+          inputs.push_back(randomArray(type, {r.count, r.choices}, 2));
+        KernelSpec spec =
+            makeSpec("nn.combine", inputs, {{type, {r.count, r.width}}});
+        spec.ints["weights"] = {weighted};
+        checkKernel(
+            spec, inputs,
+            [&](const std::vector<Array> &in) {
+              Values y(r.count * r.width, 0.0);
+              for (int64_t c = 0; c < r.count * r.choices; ++c)
+                for (int64_t i = 0; i < r.width && in[1][c] >= 0; ++i)
+                  y[c / r.choices * r.width + i] +=
+                      (weighted ? in[2][c] : 1.0) *
+                      in[0][static_cast<int64_t>(in[1][c]) * r.width + i];
+              return std::vector<Values>{y};
+            },
+            toleranceOf(type));
+      }
+}
+
+TEST(KernelExperts, GradientOfCombine) {
+  for (DataType type : kFloats)
+    for (bool weighted : {false, true})
+      for (const Routing &r : kRoutings) {
+        std::vector<Array> inputs = {randomArray(type, {r.count, r.width}, 1),
+                                     randomArray(type, {r.places, r.width}, 2),
+                                     r.placesOf()};
+        std::vector<TensorType> results = {{type, {r.places, r.width}}};
+        if (weighted) {
+          inputs.push_back(randomArray(type, {r.count, r.choices}, 3));
+          results.push_back({type, {r.count, r.choices}});
+        }
+        KernelSpec spec = makeSpec("nn.combine_grad", inputs, results);
+        spec.ints["weights"] = {weighted};
+        checkKernel(
+            spec, inputs,
+            [&](const std::vector<Array> &in) {
+              Values drows(r.places * r.width, 0.0);
+              Values dweights(r.count * r.choices, 0.0);
+              for (int64_t c = 0; c < r.count * r.choices; ++c)
+                for (int64_t i = 0; i < r.width && in[2][c] >= 0; ++i) {
+                  const double dy = in[0][c / r.choices * r.width + i];
+                  const int64_t at =
+                      static_cast<int64_t>(in[2][c]) * r.width + i;
+                  drows[at] = (weighted ? in[3][c] : 1.0) * dy;
+                  dweights[c] += dy * in[1][at];
+                }
+              return weighted ? std::vector<Values>{drows, dweights}
+                              : std::vector<Values>{drows};
+            },
+            toleranceOf(type));
+      }
+}
+
+// Whoever computes: the host says which, a device that there is one.
+TEST(KernelExperts, ExpertsAndPlacesOutsideAreErrors) {
+  const Routing r = {4, 2, 3, 3, 8, 5};
+  const Array rows = randomArray(DataType::F32, {4, 5}, 1);
+  for (double id : {-1.0, 3.0}) {
+    Array ids = r.ids();
+    ids.set(5, id);
+    KernelSpec spec = makeSpec("nn.dispatch", {rows, ids},
+                               {{DataType::F32, {8, 5}},
+                                {DataType::I32, {4, 2}},
+                                {DataType::I32, {3}}});
+    spec.ints["experts"] = {3};
+    EXPECT_THROW(runKernel(spec, {rows, ids}), std::out_of_range);
+  }
+  const Array sorted = randomArray(DataType::F32, {8, 5}, 2);
+  for (double place : {-2.0, 8.0}) {
+    Array places = r.placesOf();
+    places.set(3, place);
+    EXPECT_THROW(
+        runKernel(makeSpec("nn.combine", {sorted, places}, {rows.type}),
+                  {sorted, places}),
+        std::out_of_range);
+    EXPECT_THROW(runKernel(makeSpec("nn.combine_grad", {rows, sorted, places},
+                                    {sorted.type}),
+                           {rows, sorted, places}),
+                 std::out_of_range);
+  }
+}
+
+/// Offsets of groups of some rows: the first is empty, and rows remain.
+Array someOffsets(const std::vector<int32_t> &ends) {
+  Array offsets(DataType::I32, {int64_t(ends.size())});
+  for (size_t e = 0; e < ends.size(); ++e)
+    offsets.set(static_cast<int64_t>(e), ends[e]);
+  return offsets;
+}
+
+const std::vector<int32_t> kEnds = {0, 13, 14, 30, 30};
+
+/// Calls body(group, row) for each row that has one.
+template <typename Body> void forEachRow(Body body) {
+  int32_t begin = 0;
+  for (size_t e = 0; e < kEnds.size(); begin = kEnds[e++])
+    for (int64_t s = begin; s < kEnds[e]; ++s)
+      body(static_cast<int64_t>(e), s);
+}
+
+TEST(KernelGroupedMatmul, MultipliesEachGroup) {
+  const int64_t groups = static_cast<int64_t>(kEnds.size()), rows = 33;
+  for (DataType type : kFloats)
+    for (auto [depth, columns] :
+         {std::pair<int64_t, int64_t>{20, 70}, {64, 16}, {1, 5}})
+      for (bool transposed : {false, true}) {
+        const std::vector<Array> inputs = {
+            randomArray(type, {rows, depth}, 1),
+            randomArray(type,
+                        transposed ? Sizes{groups, columns, depth}
+                                   : Sizes{groups, depth, columns},
+                        2),
+            someOffsets(kEnds)};
+        KernelSpec spec =
+            makeSpec("nn.grouped_matmul", inputs, {{type, {rows, columns}}});
+        spec.ints["transpose_b"] = {transposed};
+        checkKernel(
+            spec, inputs,
+            [&, depth = depth,
+             columns = columns](const std::vector<Array> &in) {
+              Values c(rows * columns, 0.0);
+              forEachRow([&](int64_t e, int64_t s) {
+                for (int64_t n = 0; n < columns; ++n)
+                  for (int64_t k = 0; k < depth; ++k)
+                    c[s * columns + n] +=
+                        in[0][s * depth + k] *
+                        in[1][(e * depth * columns) +
+                              (transposed ? n * depth + k : k * columns + n)];
+              });
+              return std::vector<Values>{c};
+            },
+            toleranceOf(type));
+      }
+}
+
+TEST(KernelGroupedMatmul, GradientOfTheMatrices) {
+  const int64_t groups = static_cast<int64_t>(kEnds.size()), rows = 33;
+  const int64_t width = 20, columns = 70;
+  for (DataType type : kFloats)
+    for (bool block : {false, true}) {
+      const std::vector<Array> inputs = {randomArray(type, {rows, width}, 1),
+                                         randomArray(type, {rows, columns}, 2),
+                                         someOffsets(kEnds)};
+      const int64_t first = block ? 1 : 0, last = block ? 3 : groups;
+      KernelSpec spec = makeSpec("nn.grouped_matmul_grad", inputs,
+                                 {{type, {last - first, width, columns}}});
+      if (block)
+        spec.ints["rows"] = {first, last};
+      checkKernel(
+          spec, inputs,
+          [&](const std::vector<Array> &in) {
+            Values d((last - first) * width * columns, 0.0);
+            forEachRow([&](int64_t e, int64_t s) {
+              for (int64_t k = 0; k < width && e >= first && e < last; ++k)
+                for (int64_t n = 0; n < columns; ++n)
+                  d[((e - first) * width + k) * columns + n] +=
+                      in[0][s * width + k] * in[1][s * columns + n];
+            });
+            return std::vector<Values>{d};
+          },
+          toleranceOf(type));
+    }
+}
+
+TEST(KernelGroupedMatmul, OffsetsThatDoNotCutTheRowsAreErrors) {
+  for (const std::vector<int32_t> &ends :
+       {std::vector<int32_t>{2, 1}, {-1, 3}, {2, 5}}) {
+    const Array a = randomArray(DataType::F32, {4, 3}, 1);
+    const Array b = randomArray(DataType::F32, {2, 3, 5}, 2);
+    const Array dc = randomArray(DataType::F32, {4, 5}, 3);
+    const Array offsets = someOffsets(ends);
+    EXPECT_THROW(
+        runKernel(makeSpec("nn.grouped_matmul", {a, b, offsets}, {dc.type}),
+                  {a, b, offsets}),
+        std::out_of_range);
+    EXPECT_THROW(runKernel(makeSpec("nn.grouped_matmul_grad", {a, dc, offsets},
+                                    {b.type}),
+                           {a, dc, offsets}),
+                 std::out_of_range);
+  }
+}
+
+} // namespace
+} // namespace zrt::test
