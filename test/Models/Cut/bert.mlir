@@ -1,29 +1,29 @@
 // Made by import.py.
 
-zero.parameter @bert.embeddings.word_embeddings.weight : tensor<100x32xf32> = #zero.normal<std = 0.01938>
-zero.parameter @bert.embeddings.position_embeddings.weight : tensor<32x32xf32> = #zero.normal<std = 0.0193>
-zero.parameter @bert.embeddings.token_type_embeddings.weight : tensor<2x32xf32> = #zero.normal<std = 0.02254>
+zero.parameter @bert.embeddings.word_embeddings.weight : tensor<100x32xf32> = #zero.normal<std = 0.01994>
+zero.parameter @bert.embeddings.position_embeddings.weight : tensor<32x32xf32> = #zero.normal<std = 0.01988>
+zero.parameter @bert.embeddings.token_type_embeddings.weight : tensor<2x32xf32> = #zero.normal<std = 0.02049>
 zero.parameter @bert.embeddings.LayerNorm.weight : tensor<32xf32> = #zero.ones group "no_decay"
 zero.parameter @bert.embeddings.LayerNorm.bias : tensor<32xf32> = #zero.zeros group "no_decay"
-zero.parameter @bert.encoder.layer.0.attention.self.query.weight : tensor<32x32xf32> = #zero.normal<std = 0.02013>
+zero.parameter @bert.encoder.layer.0.attention.self.query.weight : tensor<32x32xf32> = #zero.normal<std = 0.01958>
 zero.parameter @bert.encoder.layer.0.attention.self.query.bias : tensor<32xf32> = #zero.zeros group "no_decay"
-zero.parameter @bert.encoder.layer.0.attention.self.key.weight : tensor<32x32xf32> = #zero.normal<std = 0.02004>
+zero.parameter @bert.encoder.layer.0.attention.self.key.weight : tensor<32x32xf32> = #zero.normal<std = 0.01955>
 zero.parameter @bert.encoder.layer.0.attention.self.key.bias : tensor<32xf32> = #zero.zeros group "no_decay"
-zero.parameter @bert.encoder.layer.0.attention.self.value.weight : tensor<32x32xf32> = #zero.normal<std = 0.01963>
+zero.parameter @bert.encoder.layer.0.attention.self.value.weight : tensor<32x32xf32> = #zero.normal<std = 0.02002>
 zero.parameter @bert.encoder.layer.0.attention.self.value.bias : tensor<32xf32> = #zero.zeros group "no_decay"
-zero.parameter @bert.encoder.layer.0.attention.output.dense.weight : tensor<32x32xf32> = #zero.normal<std = 0.02012>
+zero.parameter @bert.encoder.layer.0.attention.output.dense.weight : tensor<32x32xf32> = #zero.normal<std = 0.02002>
 zero.parameter @bert.encoder.layer.0.attention.output.dense.bias : tensor<32xf32> = #zero.zeros group "no_decay"
 zero.parameter @bert.encoder.layer.0.attention.output.LayerNorm.weight : tensor<32xf32> = #zero.ones group "no_decay"
 zero.parameter @bert.encoder.layer.0.attention.output.LayerNorm.bias : tensor<32xf32> = #zero.zeros group "no_decay"
-zero.parameter @bert.encoder.layer.0.intermediate.dense.weight : tensor<96x32xf32> = #zero.normal<std = 0.02046>
+zero.parameter @bert.encoder.layer.0.intermediate.dense.weight : tensor<96x32xf32> = #zero.normal<std = 0.02005>
 zero.parameter @bert.encoder.layer.0.intermediate.dense.bias : tensor<96xf32> = #zero.zeros group "no_decay"
-zero.parameter @bert.encoder.layer.0.output.dense.weight : tensor<32x96xf32> = #zero.normal<std = 0.02022>
+zero.parameter @bert.encoder.layer.0.output.dense.weight : tensor<32x96xf32> = #zero.normal<std = 0.01983>
 zero.parameter @bert.encoder.layer.0.output.dense.bias : tensor<32xf32> = #zero.zeros group "no_decay"
 zero.parameter @bert.encoder.layer.0.output.LayerNorm.weight : tensor<32xf32> = #zero.ones group "no_decay"
 zero.parameter @bert.encoder.layer.0.output.LayerNorm.bias : tensor<32xf32> = #zero.zeros group "no_decay"
-zero.parameter @bert.pooler.dense.weight : tensor<32x32xf32> = #zero.normal<std = 0.02036>
+zero.parameter @bert.pooler.dense.weight : tensor<32x32xf32> = #zero.normal<std = 0.01972>
 zero.parameter @bert.pooler.dense.bias : tensor<32xf32> = #zero.zeros group "no_decay"
-zero.parameter @classifier.weight : tensor<3x32xf32> = #zero.normal<std = 0.02004>
+zero.parameter @classifier.weight : tensor<3x32xf32> = #zero.normal<std = 0.01777>
 zero.parameter @classifier.bias : tensor<3xf32> = #zero.zeros group "no_decay"
 
 zero.step @train(%input_ids: tensor<2x16xi32> {zero.input = "input_ids"}, %labels: tensor<2xi32> {zero.input = "labels"}) {

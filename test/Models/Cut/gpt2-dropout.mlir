@@ -1,18 +1,18 @@
 // Made by import.py.
 
-zero.parameter @transformer.wte.weight : tensor<100x32xf32> = #zero.normal<std = 0.0197>
-zero.parameter @transformer.wpe.weight : tensor<32x32xf32> = #zero.normal<std = 0.02057>
+zero.parameter @transformer.wte.weight : tensor<100x32xf32> = #zero.normal<std = 0.02007>
+zero.parameter @transformer.wpe.weight : tensor<32x32xf32> = #zero.normal<std = 0.02001>
 zero.parameter @transformer.h.0.ln_1.weight : tensor<32xf32> = #zero.ones group "no_decay"
 zero.parameter @transformer.h.0.ln_1.bias : tensor<32xf32> = #zero.zeros group "no_decay"
-zero.parameter @transformer.h.0.attn.c_attn.weight : tensor<32x96xf32> = #zero.normal<std = 0.01977>
+zero.parameter @transformer.h.0.attn.c_attn.weight : tensor<32x96xf32> = #zero.normal<std = 0.01973>
 zero.parameter @transformer.h.0.attn.c_attn.bias : tensor<96xf32> = #zero.zeros group "no_decay"
-zero.parameter @transformer.h.0.attn.c_proj.weight : tensor<32x32xf32> = #zero.normal<std = 0.01362>
+zero.parameter @transformer.h.0.attn.c_proj.weight : tensor<32x32xf32> = #zero.normal<std = 0.01417>
 zero.parameter @transformer.h.0.attn.c_proj.bias : tensor<32xf32> = #zero.zeros group "no_decay"
 zero.parameter @transformer.h.0.ln_2.weight : tensor<32xf32> = #zero.ones group "no_decay"
 zero.parameter @transformer.h.0.ln_2.bias : tensor<32xf32> = #zero.zeros group "no_decay"
-zero.parameter @transformer.h.0.mlp.c_fc.weight : tensor<32x128xf32> = #zero.normal<std = 0.02>
+zero.parameter @transformer.h.0.mlp.c_fc.weight : tensor<32x128xf32> = #zero.normal<std = 0.01999>
 zero.parameter @transformer.h.0.mlp.c_fc.bias : tensor<128xf32> = #zero.zeros group "no_decay"
-zero.parameter @transformer.h.0.mlp.c_proj.weight : tensor<128x32xf32> = #zero.normal<std = 0.01423>
+zero.parameter @transformer.h.0.mlp.c_proj.weight : tensor<128x32xf32> = #zero.normal<std = 0.01427>
 zero.parameter @transformer.h.0.mlp.c_proj.bias : tensor<32xf32> = #zero.zeros group "no_decay"
 zero.parameter @transformer.ln_f.weight : tensor<32xf32> = #zero.ones group "no_decay"
 zero.parameter @transformer.ln_f.bias : tensor<32xf32> = #zero.zeros group "no_decay"

@@ -1,26 +1,26 @@
 // Made by import.py.
 
-zero.parameter @model.embed_tokens.weight : tensor<101x32xf32> = #zero.normal<std = 0.02033>
-zero.parameter @model.layers.0.self_attn.q_proj.weight : tensor<32x32xf32> = #zero.normal<std = 0.01917>
-zero.parameter @model.layers.0.self_attn.k_proj.weight : tensor<16x32xf32> = #zero.normal<std = 0.01911>
-zero.parameter @model.layers.0.self_attn.v_proj.weight : tensor<16x32xf32> = #zero.normal<std = 0.02029>
-zero.parameter @model.layers.0.self_attn.o_proj.weight : tensor<32x32xf32> = #zero.normal<std = 0.02027>
-zero.parameter @model.layers.0.mlp.gate_proj.weight : tensor<96x32xf32> = #zero.normal<std = 0.01989>
-zero.parameter @model.layers.0.mlp.up_proj.weight : tensor<96x32xf32> = #zero.normal<std = 0.01988>
-zero.parameter @model.layers.0.mlp.down_proj.weight : tensor<32x96xf32> = #zero.normal<std = 0.02>
+zero.parameter @model.embed_tokens.weight : tensor<101x32xf32> = #zero.normal<std = 0.0197>
+zero.parameter @model.layers.0.self_attn.q_proj.weight : tensor<32x32xf32> = #zero.normal<std = 0.02025>
+zero.parameter @model.layers.0.self_attn.k_proj.weight : tensor<16x32xf32> = #zero.normal<std = 0.02041>
+zero.parameter @model.layers.0.self_attn.v_proj.weight : tensor<16x32xf32> = #zero.normal<std = 0.02093>
+zero.parameter @model.layers.0.self_attn.o_proj.weight : tensor<32x32xf32> = #zero.normal<std = 0.01971>
+zero.parameter @model.layers.0.mlp.gate_proj.weight : tensor<96x32xf32> = #zero.normal<std = 0.0201>
+zero.parameter @model.layers.0.mlp.up_proj.weight : tensor<96x32xf32> = #zero.normal<std = 0.02015>
+zero.parameter @model.layers.0.mlp.down_proj.weight : tensor<32x96xf32> = #zero.normal<std = 0.01983>
 zero.parameter @model.layers.0.input_layernorm.weight : tensor<32xf32> = #zero.ones group "no_decay"
 zero.parameter @model.layers.0.post_attention_layernorm.weight : tensor<32xf32> = #zero.ones group "no_decay"
-zero.parameter @model.layers.1.self_attn.q_proj.weight : tensor<32x32xf32> = #zero.normal<std = 0.02072>
-zero.parameter @model.layers.1.self_attn.k_proj.weight : tensor<16x32xf32> = #zero.normal<std = 0.02023>
-zero.parameter @model.layers.1.self_attn.v_proj.weight : tensor<16x32xf32> = #zero.normal<std = 0.02018>
-zero.parameter @model.layers.1.self_attn.o_proj.weight : tensor<32x32xf32> = #zero.normal<std = 0.02058>
-zero.parameter @model.layers.1.mlp.gate_proj.weight : tensor<96x32xf32> = #zero.normal<std = 0.02017>
-zero.parameter @model.layers.1.mlp.up_proj.weight : tensor<96x32xf32> = #zero.normal<std = 0.0202>
-zero.parameter @model.layers.1.mlp.down_proj.weight : tensor<32x96xf32> = #zero.normal<std = 0.02037>
+zero.parameter @model.layers.1.self_attn.q_proj.weight : tensor<32x32xf32> = #zero.normal<std = 0.01972>
+zero.parameter @model.layers.1.self_attn.k_proj.weight : tensor<16x32xf32> = #zero.normal<std = 0.02067>
+zero.parameter @model.layers.1.self_attn.v_proj.weight : tensor<16x32xf32> = #zero.normal<std = 0.01912>
+zero.parameter @model.layers.1.self_attn.o_proj.weight : tensor<32x32xf32> = #zero.normal<std = 0.01977>
+zero.parameter @model.layers.1.mlp.gate_proj.weight : tensor<96x32xf32> = #zero.normal<std = 0.01978>
+zero.parameter @model.layers.1.mlp.up_proj.weight : tensor<96x32xf32> = #zero.normal<std = 0.02>
+zero.parameter @model.layers.1.mlp.down_proj.weight : tensor<32x96xf32> = #zero.normal<std = 0.0199>
 zero.parameter @model.layers.1.input_layernorm.weight : tensor<32xf32> = #zero.ones group "no_decay"
 zero.parameter @model.layers.1.post_attention_layernorm.weight : tensor<32xf32> = #zero.ones group "no_decay"
 zero.parameter @model.norm.weight : tensor<32xf32> = #zero.ones group "no_decay"
-zero.parameter @lm_head.weight : tensor<101x32xf32> = #zero.normal<std = 0.02016>
+zero.parameter @lm_head.weight : tensor<101x32xf32> = #zero.normal<std = 0.02015>
 
 zero.step @train(%input_ids: tensor<2x16xi32> {zero.input = "input_ids"}, %labels: tensor<2x16xi32> {zero.input = "labels"}) {
   %model.embed_tokens.weight = zero.load @model.embed_tokens.weight : tensor<101x32xf32> loc(#loc0)

@@ -1,17 +1,17 @@
 // Made by import.py.
 
-zero.parameter @model.embed_tokens.weight : tensor<100x32xf32> = #zero.normal<std = 0.01972>
-zero.parameter @model.layers.0.self_attn.q_proj.weight : tensor<32x32xf32> = #zero.normal<std = 0.02082>
-zero.parameter @model.layers.0.self_attn.k_proj.weight : tensor<16x32xf32> = #zero.normal<std = 0.02104>
-zero.parameter @model.layers.0.self_attn.v_proj.weight : tensor<16x32xf32> = #zero.normal<std = 0.01859>
-zero.parameter @model.layers.0.self_attn.o_proj.weight : tensor<32x32xf32> = #zero.normal<std = 0.02017>
-zero.parameter @model.layers.0.mlp.gate.weight : tensor<4x32xf32> = #zero.normal<std = 0.02082>
-zero.parameter @model.layers.0.mlp.experts.gate_up_proj : tensor<4x96x32xf32> = #zero.normal<std = 0.02002>
-zero.parameter @model.layers.0.mlp.experts.down_proj : tensor<4x32x48xf32> = #zero.normal<std = 0.02045>
+zero.parameter @model.embed_tokens.weight : tensor<100x32xf32> = #zero.normal<std = 0.02006>
+zero.parameter @model.layers.0.self_attn.q_proj.weight : tensor<32x32xf32> = #zero.normal<std = 0.01951>
+zero.parameter @model.layers.0.self_attn.k_proj.weight : tensor<16x32xf32> = #zero.normal<std = 0.02026>
+zero.parameter @model.layers.0.self_attn.v_proj.weight : tensor<16x32xf32> = #zero.normal<std = 0.02017>
+zero.parameter @model.layers.0.self_attn.o_proj.weight : tensor<32x32xf32> = #zero.normal<std = 0.02109>
+zero.parameter @model.layers.0.mlp.gate.weight : tensor<4x32xf32> = #zero.normal<std = 0.01944>
+zero.parameter @model.layers.0.mlp.experts.gate_up_proj : tensor<4x96x32xf32> = #zero.normal<std = 0.01998>
+zero.parameter @model.layers.0.mlp.experts.down_proj : tensor<4x32x48xf32> = #zero.normal<std = 0.01993>
 zero.parameter @model.layers.0.input_layernorm.weight : tensor<32xf32> = #zero.ones group "no_decay"
 zero.parameter @model.layers.0.post_attention_layernorm.weight : tensor<32xf32> = #zero.ones group "no_decay"
 zero.parameter @model.norm.weight : tensor<32xf32> = #zero.ones group "no_decay"
-zero.parameter @lm_head.weight : tensor<100x32xf32> = #zero.normal<std = 0.0202>
+zero.parameter @lm_head.weight : tensor<100x32xf32> = #zero.normal<std = 0.02009>
 
 zero.step @train(%input_ids: tensor<2x16xi32> {zero.input = "input_ids"}, %labels: tensor<2x16xi32> {zero.input = "labels"}) {
   %model.embed_tokens.weight = zero.load @model.embed_tokens.weight : tensor<100x32xf32> loc(#loc0)
@@ -45,79 +45,16 @@ zero.step @train(%input_ids: tensor<2x16xi32> {zero.input = "input_ids"}, %label
   %sum_1 = nn.reduce sum %topk_1 dims [1] : (tensor<32x2xf32>) -> tensor<32xf32> loc(#loc18)
   %div = nn.broadcast %sum_1 dims [0] : (tensor<32xf32>) -> tensor<32x2xf32> loc(#loc18)
   %div_1 = arith.divf %topk_1, %div : tensor<32x2xf32> loc(#loc18)
-  %view_8 = tensor.collapse_shape %topk [[0, 1]] : tensor<32x2xi32> into tensor<64xi32> loc(#loc19)
-  %sort = nn.argsort %view_8 : tensor<64xi32> -> tensor<64xi32> loc(#loc19)
-  %sort_1 = nn.gather %view_8, %sort dim 0 : (tensor<64xi32>, tensor<64xi32>) -> tensor<64xi32> loc(#loc19)
-  %floor_divide = arith.constant dense<2> : tensor<64xi32> loc(#loc19)
-  %floor_divide_1 = arith.divsi %sort, %floor_divide : tensor<64xi32> loc(#loc19)
-  %floor_divide_2 = arith.constant dense<2> : tensor<64xi32> loc(#loc19)
-  %floor_divide_3 = arith.muli %floor_divide_1, %floor_divide_2 : tensor<64xi32> loc(#loc19)
-  %floor_divide_4 = arith.subi %sort, %floor_divide_3 : tensor<64xi32> loc(#loc19)
-  %floor_divide_5 = arith.constant dense<2> : tensor<64xi32> loc(#loc19)
-  %floor_divide_6 = arith.muli %floor_divide_4, %floor_divide_5 : tensor<64xi32> loc(#loc19)
-  %floor_divide_7 = arith.constant dense<0> : tensor<64xi32> loc(#loc19)
-  %floor_divide_8 = arith.cmpi slt, %floor_divide_6, %floor_divide_7 : tensor<64xi32> loc(#loc19)
-  %floor_divide_9 = arith.constant dense<0> : tensor<64xi32> loc(#loc19)
-  %floor_divide_10 = arith.cmpi ne, %floor_divide_4, %floor_divide_9 : tensor<64xi32> loc(#loc19)
-  %floor_divide_11 = arith.andi %floor_divide_8, %floor_divide_10 : tensor<64xi1> loc(#loc19)
-  %floor_divide_12 = arith.constant dense<1> : tensor<64xi32> loc(#loc19)
-  %floor_divide_13 = arith.subi %floor_divide_1, %floor_divide_12 : tensor<64xi32> loc(#loc19)
-  %floor_divide_14 = arith.select %floor_divide_11, %floor_divide_13, %floor_divide_1 : tensor<64xi1>, tensor<64xi32> loc(#loc19)
-  %index_4 = arith.constant dense<0> : tensor<64xi32> loc(#loc19)
-  %index_4_1 = arith.cmpi slt, %floor_divide_14, %index_4 : tensor<64xi32> loc(#loc19)
-  %index_4_2 = arith.constant dense<32> : tensor<64xi32> loc(#loc19)
-  %index_4_3 = arith.addi %floor_divide_14, %index_4_2 : tensor<64xi32> loc(#loc19)
-  %index_4_4 = arith.select %index_4_1, %index_4_3, %floor_divide_14 : tensor<64xi1>, tensor<64xi32> loc(#loc19)
-  %index_4_5 = nn.embedding %index_4_4, %view_5 : (tensor<64xi32>, tensor<32x32xf32>) -> tensor<64x32xf32> loc(#loc19)
-  %index_5 = arith.constant dense<0> : tensor<64xi32> loc(#loc19)
-  %index_5_1 = arith.cmpi slt, %sort, %index_5 : tensor<64xi32> loc(#loc19)
-  %index_5_2 = arith.constant dense<64> : tensor<64xi32> loc(#loc19)
-  %index_5_3 = arith.addi %sort, %index_5_2 : tensor<64xi32> loc(#loc19)
-  %index_5_4 = arith.select %index_5_1, %index_5_3, %sort : tensor<64xi1>, tensor<64xi32> loc(#loc19)
-  %index_5_5 = tensor.collapse_shape %div_1 [[0, 1]] : tensor<32x2xf32> into tensor<64xf32> loc(#loc19)
-  %index_5_6 = tensor.expand_shape %index_5_5 [[0, 1]] output_shape [64, 1] : tensor<64xf32> into tensor<64x1xf32> loc(#loc19)
-  %index_5_7 = nn.embedding %index_5_4, %index_5_6 : (tensor<64xi32>, tensor<64x1xf32>) -> tensor<64x1xf32> loc(#loc19)
-  %_to_copy_1 = arith.sitofp %sort_1 : tensor<64xi32> to tensor<64xf32> loc(#loc19)
-  %histc = arith.fptosi %_to_copy_1 : tensor<64xf32> to tensor<64xi32> loc(#loc19)
-  %histc_1 = arith.constant dense<0> : tensor<64xi32> loc(#loc19)
-  %histc_2 = arith.subi %histc, %histc_1 : tensor<64xi32> loc(#loc19)
-  %histc_3 = nn.broadcast %histc_2 dims [0] : (tensor<64xi32>) -> tensor<64x4xi32> loc(#loc19)
-  %histc_4 = arith.constant dense<[0, 1, 2, 3]> : tensor<4xi32> loc(#loc19)
-  %histc_5 = nn.broadcast %histc_4 dims [1] : (tensor<4xi32>) -> tensor<64x4xi32> loc(#loc19)
-  %histc_6 = arith.cmpi eq, %histc_5, %histc_3 : tensor<64x4xi32> loc(#loc19)
-  %histc_7 = arith.uitofp %histc_6 : tensor<64x4xi1> to tensor<64x4xf32> loc(#loc19)
-  %histc_8 = nn.reduce sum %histc_7 dims [0] : (tensor<64x4xf32>) -> tensor<4xf32> loc(#loc19)
-  %cumsum_1 = arith.fptosi %histc_8 : tensor<4xf32> to tensor<4xi32> loc(#loc19)
-  %cumsum_1_1 = nn.cumsum %cumsum_1 dim 0 : tensor<4xi32> loc(#loc19)
+  %dispatch, %dispatch_1, %dispatch_2 = nn.dispatch %view_5, %topk experts 4 : (tensor<32x32xf32>, tensor<32x2xi32>) -> (tensor<64x32xf32>, tensor<32x2xi32>, tensor<4xi32>) loc(#loc19)
   %model.layers.0.mlp.experts.gate_up_proj = zero.load @model.layers.0.mlp.experts.gate_up_proj : tensor<4x96x32xf32> loc(#loc19)
-  %grouped_mm_fallback = nn.grouped_matmul %index_4_5, %model.layers.0.mlp.experts.gate_up_proj offsets %cumsum_1_1 transpose_b : (tensor<64x32xf32>, tensor<4x96x32xf32>, tensor<4xi32>) -> tensor<64x96xf32> loc(#loc19)
+  %grouped_mm_fallback = nn.grouped_matmul %dispatch, %model.layers.0.mlp.experts.gate_up_proj offsets %dispatch_2 transpose_b : (tensor<64x32xf32>, tensor<4x96x32xf32>, tensor<4xi32>) -> tensor<64x96xf32> loc(#loc19)
   %split, %split_1 = nn.split %grouped_mm_fallback dim 1 sizes [48, 48] : (tensor<64x96xf32>) -> (tensor<64x48xf32>, tensor<64x48xf32>) loc(#loc19)
   %silu_mul = nn.silu_mul %split, %split_1 : tensor<64x48xf32> loc(#loc19)
   %model.layers.0.mlp.experts.down_proj = zero.load @model.layers.0.mlp.experts.down_proj : tensor<4x32x48xf32> loc(#loc19)
-  %grouped_mm_fallback_1 = nn.grouped_matmul %silu_mul, %model.layers.0.mlp.experts.down_proj offsets %cumsum_1_1 transpose_b : (tensor<64x48xf32>, tensor<4x32x48xf32>, tensor<4xi32>) -> tensor<64x32xf32> loc(#loc19)
-  %mul_12 = tensor.collapse_shape %index_5_7 [[0, 1]] : tensor<64x1xf32> into tensor<64xf32> loc(#loc19)
-  %mul_12_1 = nn.broadcast %mul_12 dims [0] : (tensor<64xf32>) -> tensor<64x32xf32> loc(#loc19)
-  %mul_12_2 = arith.mulf %grouped_mm_fallback_1, %mul_12_1 : tensor<64x32xf32> loc(#loc19)
-  %index_put = arith.constant dense<0> : tensor<64xi32> loc(#loc19)
-  %index_put_1 = arith.cmpi slt, %sort, %index_put : tensor<64xi32> loc(#loc19)
-  %index_put_2 = arith.constant dense<64> : tensor<64xi32> loc(#loc19)
-  %index_put_3 = arith.addi %sort, %index_put_2 : tensor<64xi32> loc(#loc19)
-  %index_put_4 = arith.select %index_put_1, %index_put_3, %sort : tensor<64xi1>, tensor<64xi32> loc(#loc19)
-  %index_put_5 = arith.constant dense<[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63]> : tensor<64xi32> loc(#loc19)
-  %index_put_6 = nn.broadcast %index_put_5 dims [0] : (tensor<64xi32>) -> tensor<64x1xi32> loc(#loc19)
-  %index_put_7 = arith.constant dense<0> : tensor<64x1xi32> loc(#loc19)
-  %index_put_8 = nn.scatter set %index_put_6, %index_put_4 into %index_put_7 dim 0 : (tensor<64x1xi32>, tensor<64xi32>, tensor<64x1xi32>) -> tensor<64x1xi32> loc(#loc19)
-  %index_put_9 = tensor.collapse_shape %index_put_8 [[0, 1]] : tensor<64x1xi32> into tensor<64xi32> loc(#loc19)
-  %index_6 = arith.constant dense<0> : tensor<64xi32> loc(#loc19)
-  %index_6_1 = arith.cmpi slt, %index_put_9, %index_6 : tensor<64xi32> loc(#loc19)
-  %index_6_2 = arith.constant dense<64> : tensor<64xi32> loc(#loc19)
-  %index_6_3 = arith.addi %index_put_9, %index_6_2 : tensor<64xi32> loc(#loc19)
-  %index_6_4 = arith.select %index_6_1, %index_6_3, %index_put_9 : tensor<64xi1>, tensor<64xi32> loc(#loc19)
-  %index_6_5 = nn.embedding %index_6_4, %mul_12_2 : (tensor<64xi32>, tensor<64x32xf32>) -> tensor<64x32xf32> loc(#loc19)
-  %view_10 = tensor.expand_shape %index_6_5 [[0, 1], [2]] output_shape [32, 2, 32] : tensor<64x32xf32> into tensor<32x2x32xf32> loc(#loc19)
-  %sum_2 = nn.reduce sum %view_10 dims [1] : (tensor<32x2x32xf32>) -> tensor<32x32xf32> loc(#loc19)
-  %view_11 = tensor.expand_shape %sum_2 [[0, 1], [2]] output_shape [2, 16, 32] : tensor<32x32xf32> into tensor<2x16x32xf32> loc(#loc20)
-  %add_8 = arith.addf %add_6, %view_11 : tensor<2x16x32xf32> loc(#loc21)
+  %grouped_mm_fallback_1 = nn.grouped_matmul %silu_mul, %model.layers.0.mlp.experts.down_proj offsets %dispatch_2 transpose_b : (tensor<64x48xf32>, tensor<4x32x48xf32>, tensor<4xi32>) -> tensor<64x32xf32> loc(#loc19)
+  %combine = nn.combine %grouped_mm_fallback_1, %dispatch_1 weights %div_1 : (tensor<64x32xf32>, tensor<32x2xi32>, tensor<32x2xf32>) -> tensor<32x32xf32> loc(#loc19)
+  %view_7 = tensor.expand_shape %combine [[0, 1], [2]] output_shape [2, 16, 32] : tensor<32x32xf32> into tensor<2x16x32xf32> loc(#loc20)
+  %add_8 = arith.addf %add_6, %view_7 : tensor<2x16x32xf32> loc(#loc21)
   %model.norm.weight = zero.load @model.norm.weight : tensor<32xf32> loc(#loc22)
   %rms_norm_5, %rms_norm_5_1 = nn.rms_norm %add_8, %model.norm.weight eps 1.0e-5 : (tensor<2x16x32xf32>, tensor<32xf32>) -> (tensor<2x16x32xf32>, tensor<2x16xf32>) loc(#loc22)
   %lm_head.weight = zero.load @lm_head.weight : tensor<100x32xf32> loc(#loc23)
@@ -125,9 +62,9 @@ zero.step @train(%input_ids: tensor<2x16xi32> {zero.input = "input_ids"}, %label
   %pad = arith.constant dense<-100> : tensor<2x1xi32> loc(#loc24)
   %pad_1 = tensor.concat dim(1) %labels, %pad : (tensor<2x16xi32>, tensor<2x1xi32>) -> tensor<2x17xi32> loc(#loc24)
   %slice_8 = tensor.extract_slice %pad_1[0, 1] [2, 16] [1, 1] : tensor<2x17xi32> to tensor<2x16xi32> loc(#loc24)
-  %view_12 = tensor.collapse_shape %linear_5 [[0, 1], [2]] : tensor<2x16x100xf32> into tensor<32x100xf32> loc(#loc24)
-  %view_13 = tensor.collapse_shape %slice_8 [[0, 1]] : tensor<2x16xi32> into tensor<32xi32> loc(#loc24)
-  %cross_entropy_loss, %cross_entropy_loss_1 = nn.cross_entropy %view_12, %view_13 ignore_index -100 : (tensor<32x100xf32>, tensor<32xi32>) -> (tensor<f32>, tensor<32xf32>) loc(#loc24)
+  %view_8 = tensor.collapse_shape %linear_5 [[0, 1], [2]] : tensor<2x16x100xf32> into tensor<32x100xf32> loc(#loc24)
+  %view_9 = tensor.collapse_shape %slice_8 [[0, 1]] : tensor<2x16xi32> into tensor<32xi32> loc(#loc24)
+  %cross_entropy_loss, %cross_entropy_loss_1 = nn.cross_entropy %view_8, %view_9 ignore_index -100 : (tensor<32x100xf32>, tensor<32xi32>) -> (tensor<f32>, tensor<32xf32>) loc(#loc24)
   zero.yield %cross_entropy_loss : tensor<f32>
 }
 

@@ -1,21 +1,21 @@
 // Made by import.py.
 
-zero.parameter @gpt_neox.embed_in.weight : tensor<100x32xf32> = #zero.normal<std = 0.01977>
+zero.parameter @gpt_neox.embed_in.weight : tensor<100x32xf32> = #zero.normal<std = 0.02>
 zero.parameter @gpt_neox.layers.0.input_layernorm.weight : tensor<32xf32> = #zero.ones group "no_decay"
 zero.parameter @gpt_neox.layers.0.input_layernorm.bias : tensor<32xf32> = #zero.zeros group "no_decay"
 zero.parameter @gpt_neox.layers.0.post_attention_layernorm.weight : tensor<32xf32> = #zero.ones group "no_decay"
 zero.parameter @gpt_neox.layers.0.post_attention_layernorm.bias : tensor<32xf32> = #zero.zeros group "no_decay"
-zero.parameter @gpt_neox.layers.0.attention.query_key_value.weight : tensor<96x32xf32> = #zero.normal<std = 0.02>
+zero.parameter @gpt_neox.layers.0.attention.query_key_value.weight : tensor<96x32xf32> = #zero.normal<std = 0.02005>
 zero.parameter @gpt_neox.layers.0.attention.query_key_value.bias : tensor<96xf32> = #zero.zeros group "no_decay"
-zero.parameter @gpt_neox.layers.0.attention.dense.weight : tensor<32x32xf32> = #zero.normal<std = 0.02053>
+zero.parameter @gpt_neox.layers.0.attention.dense.weight : tensor<32x32xf32> = #zero.normal<std = 0.01969>
 zero.parameter @gpt_neox.layers.0.attention.dense.bias : tensor<32xf32> = #zero.zeros group "no_decay"
-zero.parameter @gpt_neox.layers.0.mlp.dense_h_to_4h.weight : tensor<96x32xf32> = #zero.normal<std = 0.02004>
+zero.parameter @gpt_neox.layers.0.mlp.dense_h_to_4h.weight : tensor<96x32xf32> = #zero.normal<std = 0.0198>
 zero.parameter @gpt_neox.layers.0.mlp.dense_h_to_4h.bias : tensor<96xf32> = #zero.zeros group "no_decay"
-zero.parameter @gpt_neox.layers.0.mlp.dense_4h_to_h.weight : tensor<32x96xf32> = #zero.normal<std = 0.01986>
+zero.parameter @gpt_neox.layers.0.mlp.dense_4h_to_h.weight : tensor<32x96xf32> = #zero.normal<std = 0.02>
 zero.parameter @gpt_neox.layers.0.mlp.dense_4h_to_h.bias : tensor<32xf32> = #zero.zeros group "no_decay"
 zero.parameter @gpt_neox.final_layer_norm.weight : tensor<32xf32> = #zero.ones group "no_decay"
 zero.parameter @gpt_neox.final_layer_norm.bias : tensor<32xf32> = #zero.zeros group "no_decay"
-zero.parameter @lm_head.weight : tensor<100x32xf32> = #zero.normal<std = 0.02011>
+zero.parameter @lm_head.weight : tensor<100x32xf32> = #zero.normal<std = 0.02006>
 
 zero.step @train(%input_ids: tensor<2x16xi32> {zero.input = "input_ids"}, %labels: tensor<2x16xi32> {zero.input = "labels"}) {
   %gpt_neox.embed_in.weight = zero.load @gpt_neox.embed_in.weight : tensor<100x32xf32> loc(#loc0)

@@ -1,19 +1,19 @@
 // Made by import.py.
 
-zero.parameter @model.embed_tokens.weight : tensor<100x32xf32> = #zero.normal<std = 0.01975>
-zero.parameter @model.layers.0.self_attn.q_proj.weight : tensor<32x32xf32> = #zero.normal<std = 0.0196>
-zero.parameter @model.layers.0.self_attn.k_proj.weight : tensor<16x32xf32> = #zero.normal<std = 0.01982>
-zero.parameter @model.layers.0.self_attn.v_proj.weight : tensor<16x32xf32> = #zero.normal<std = 0.01992>
-zero.parameter @model.layers.0.self_attn.o_proj.weight : tensor<32x32xf32> = #zero.normal<std = 0.02099>
+zero.parameter @model.embed_tokens.weight : tensor<100x32xf32> = #zero.normal<std = 0.02005>
+zero.parameter @model.layers.0.self_attn.q_proj.weight : tensor<32x32xf32> = #zero.normal<std = 0.01975>
+zero.parameter @model.layers.0.self_attn.k_proj.weight : tensor<16x32xf32> = #zero.normal<std = 0.02011>
+zero.parameter @model.layers.0.self_attn.v_proj.weight : tensor<16x32xf32> = #zero.normal<std = 0.01991>
+zero.parameter @model.layers.0.self_attn.o_proj.weight : tensor<32x32xf32> = #zero.normal<std = 0.01921>
 zero.parameter @model.layers.0.self_attn.q_norm.weight : tensor<32xf32> = #zero.ones group "no_decay"
 zero.parameter @model.layers.0.self_attn.k_norm.weight : tensor<16xf32> = #zero.ones group "no_decay"
-zero.parameter @model.layers.0.mlp.gate_proj.weight : tensor<96x32xf32> = #zero.normal<std = 0.02022>
-zero.parameter @model.layers.0.mlp.up_proj.weight : tensor<96x32xf32> = #zero.normal<std = 0.01988>
-zero.parameter @model.layers.0.mlp.down_proj.weight : tensor<32x96xf32> = #zero.normal<std = 0.02009>
+zero.parameter @model.layers.0.mlp.gate_proj.weight : tensor<96x32xf32> = #zero.normal<std = 0.01994>
+zero.parameter @model.layers.0.mlp.up_proj.weight : tensor<96x32xf32> = #zero.normal<std = 0.02019>
+zero.parameter @model.layers.0.mlp.down_proj.weight : tensor<32x96xf32> = #zero.normal<std = 0.0197>
 zero.parameter @model.layers.0.post_attention_layernorm.weight : tensor<32xf32> = #zero.ones group "no_decay"
 zero.parameter @model.layers.0.post_feedforward_layernorm.weight : tensor<32xf32> = #zero.ones group "no_decay"
 zero.parameter @model.norm.weight : tensor<32xf32> = #zero.ones group "no_decay"
-zero.parameter @lm_head.weight : tensor<100x32xf32> = #zero.normal<std = 0.01952>
+zero.parameter @lm_head.weight : tensor<100x32xf32> = #zero.normal<std = 0.02004>
 
 zero.step @train(%input_ids: tensor<2x16xi32> {zero.input = "input_ids"}, %labels: tensor<2x16xi32> {zero.input = "labels"}) {
   %model.embed_tokens.weight = zero.load @model.embed_tokens.weight : tensor<100x32xf32> loc(#loc0)

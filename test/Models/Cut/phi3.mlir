@@ -1,14 +1,14 @@
 // Made by import.py.
 
 zero.parameter @model.embed_tokens.weight : tensor<100x32xf32> = #zero.normal<std = 0.02005>
-zero.parameter @model.layers.0.self_attn.o_proj.weight : tensor<32x32xf32> = #zero.normal<std = 0.02084>
-zero.parameter @model.layers.0.self_attn.qkv_proj.weight : tensor<64x32xf32> = #zero.normal<std = 0.02028>
-zero.parameter @model.layers.0.mlp.gate_up_proj.weight : tensor<192x32xf32> = #zero.normal<std = 0.01991>
-zero.parameter @model.layers.0.mlp.down_proj.weight : tensor<32x96xf32> = #zero.normal<std = 0.01975>
+zero.parameter @model.layers.0.self_attn.o_proj.weight : tensor<32x32xf32> = #zero.normal<std = 0.01975>
+zero.parameter @model.layers.0.self_attn.qkv_proj.weight : tensor<64x32xf32> = #zero.normal<std = 0.01961>
+zero.parameter @model.layers.0.mlp.gate_up_proj.weight : tensor<192x32xf32> = #zero.normal<std = 0.02007>
+zero.parameter @model.layers.0.mlp.down_proj.weight : tensor<32x96xf32> = #zero.normal<std = 0.0197>
 zero.parameter @model.layers.0.input_layernorm.weight : tensor<32xf32> = #zero.ones group "no_decay"
 zero.parameter @model.layers.0.post_attention_layernorm.weight : tensor<32xf32> = #zero.ones group "no_decay"
 zero.parameter @model.norm.weight : tensor<32xf32> = #zero.ones group "no_decay"
-zero.parameter @lm_head.weight : tensor<100x32xf32> = #zero.normal<std = 0.01994>
+zero.parameter @lm_head.weight : tensor<100x32xf32> = #zero.normal<std = 0.02004>
 
 zero.step @train(%input_ids: tensor<2x16xi32> {zero.input = "input_ids"}, %labels: tensor<2x16xi32> {zero.input = "labels"}) {
   %model.embed_tokens.weight = zero.load @model.embed_tokens.weight : tensor<100x32xf32> loc(#loc0)

@@ -18,6 +18,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from zero.importer.captured import Average, Captured, needed
 from zero.importer.convert import CONVERTERS
 from zero.importer.errors import CannotImport
+from zero.importer.experts import experts_sorted
 from zero.importer.functions import own_gradients_checked
 from zero.importer.hooks import (
     Hook,
@@ -132,7 +133,7 @@ def reduced(
 def traced(wrapper: LossOf, batch: dict[str, Any]) -> tuple[ExportedProgram, Hooks]:
     state = State(wrapper.module)
     try:
-        with own_gradients_checked(), hooks_recorded() as hooks:
+        with own_gradients_checked(), experts_sorted(), hooks_recorded() as hooks:
             return torch.export.export(wrapper, (), batch, strict=False), hooks
     except CannotImport:
         raise

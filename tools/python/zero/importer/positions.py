@@ -40,6 +40,21 @@ class Positions(Block):
     def cumsum(self, x: Value, dim: int) -> Value:
         return self.add("nn.cumsum", [x], [(x.shape, x.dtype)], f"{{}} dim {dim}", same)[0]
 
+    def dispatch(self, rows: Value, ids: Value, experts: int) -> list[Value]:
+        """Rows in the order of their experts, the place of each choice, and where the
+        rows of each expert end."""
+        results = [
+            ((ids.size, rows.shape[1]), rows.dtype),
+            (ids.shape, torch.int32),
+            ((experts,), torch.int32),
+        ]
+        return self.add("nn.dispatch", [rows, ids], results, f"{{}}, {{}} experts {experts}")
+
+    def combine(self, rows: Value, places: Value, weights: Value) -> Value:
+        """The sum of the rows at the places of each choice, times their weights."""
+        result = ((places.shape[0], rows.shape[1]), rows.dtype)
+        return self.add("nn.combine", [rows, places, weights], [result], "{}, {} weights {}")[0]
+
     def grouped_matmul(self, a: Value, b: Value, offsets: Value) -> Value:
         """Groups of rows of `a`, which end at `offsets`, each times a matrix of `b`."""
         result, form = (a.shape[0], b.shape[2]), "{}, {} offsets {}"

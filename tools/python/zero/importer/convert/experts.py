@@ -1,4 +1,4 @@
-"""Products of groups of rows, each with a matrix of its own."""
+"""Rows that go to experts, their products there, and their way back."""
 
 from __future__ import annotations
 
@@ -7,6 +7,16 @@ import torch
 from zero.importer.builder import Builder
 from zero.importer.convert.registry import converts
 from zero.importer.errors import CannotImport
+
+
+@converts("zero_importer.dispatch.default", to="nn.dispatch")
+def dispatch(b: Builder, rows, ids, experts):
+    return b.dispatch(rows, b.cast(ids, torch.int32), experts)
+
+
+@converts("zero_importer.combine.default", to="nn.combine")
+def combine(b: Builder, rows, places, weights):
+    return b.combine(rows, places, weights)
 
 
 @converts(
