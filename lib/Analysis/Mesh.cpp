@@ -25,15 +25,34 @@ AxesAttr MeshAxes::copiesOf(PartitionOp partition, bool sharded) const {
   return same && sharded ? same.without(partition.getCut()) : same;
 }
 
+bool MeshAxes::hasWholeModels() const {
+  return llvm::none_of(ranks.getNames(), [](StringAttr name) {
+    return zrt::cutsModel(name.str());
+  });
+}
+
+int64_t MeshAxes::slicesOf(AtAttr place) const {
+  return (place.getOver() ? place.getOver() : cut).getSize();
+}
+
+AtAttr MeshAxes::placeOn(AtAttr place, int64_t rank) const {
+  int64_t index = all.getIndexIn(place.getOver() ? place.getOver() : cut, rank);
+  return place.getPart(index * place.getStride(), place.getBytes(),
+                       /*stride=*/0, /*over=*/{});
+}
+
 SmallVector<AxesAttr> mlir::zero::listModelAxes(ModuleOp module) {
   SmallVector<AxesAttr> found;
   for (MeshOp mesh : module.getOps<MeshOp>())
-    if (AxesAttr axes = mesh.getAxes().getModelAxes())
-      for (auto [name, size] :
-           llvm::zip_equal(axes.getNames(), axes.getSizes()))
-        if (size > 1)
-          found.push_back(AxesAttr::get(module.getContext(), {name}, {size}));
+    for (auto [name, size] :
+         llvm::zip_equal(mesh.getAxes().getNames(), mesh.getAxes().getSizes()))
+      if (size > 1 && zrt::cutsModel(name.str()))
+        found.push_back(AxesAttr::get(module.getContext(), {name}, {size}));
   return found;
+}
+
+bool mlir::zero::cutsExperts(AxesAttr axis) {
+  return zrt::cutsExperts(axis.getNames().front().str());
 }
 
 bool mlir::zero::cutsPositions(AxesAttr axis) {

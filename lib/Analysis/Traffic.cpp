@@ -287,7 +287,7 @@ SmallVector<TrafficPart> TrafficAnalysis::expected(int64_t maxReuseDistance,
   if (step.getTraining()->isSilent())
     return parts;
   for (PartitionOp partition : module.getOps<PartitionOp>())
-    if (partition.isTrainable())
+    if (partition.isTrainable() && !partition.isSilent(*step.getTraining()))
       addGradients(partition, padded, parts);
   // Copies that persist are brought up to date once, if an update changes them.
   for (FlatSymbolRefAttr resident : getResidentParameters(step))

@@ -50,8 +50,7 @@ zrt::BufferRef CommandBuilder::refer(Operation *op, const AsyncBuffer &buffer,
   }
   if (buffer.memory == AsyncBuffer::Memory::Operand)
     place = placeOf(op->getOperand(buffer.index));
-  return toBufferRef(getPart(place, buffer.type, slice.offset, slice.elements),
-                     groups);
+  return referTo(getPart(place, buffer.type, slice.offset, slice.elements));
 }
 
 void CommandBuilder::fillBuffer(AsyncOpInterface op, const AsyncBuffer &buffer,
@@ -267,12 +266,11 @@ void CommandBuilder::visitSecondarySlice(SecondarySliceOp slice) {
       state.getPartition(slice.getParameterAttr().getAttr());
   for (auto [begin, end] : partition.getSegmentsIn(first, last)) {
     int64_t count = (end - begin) / ranks;
-    zrt::BufferRef from =
-        toBufferRef(getPart(whole, type, begin - first, count), groups);
+    zrt::BufferRef from = referTo(getPart(whole, type, begin - first, count));
     from.stride = from.bytes;
     from.group = numberOf(slice.getOver(), mesh, program.mesh);
-    zrt::BufferRef to = toBufferRef(
-        getPart(placeOf(slice), type, (begin - first) / ranks, count), groups);
+    zrt::BufferRef to =
+        referTo(getPart(placeOf(slice), type, (begin - first) / ranks, count));
     addKernel(slice,
               describeFlatKernel("zero.copy", {{count, type}, {count, type}}),
               {from, to}, "secondary slice of " + slice.getParameter().str());
@@ -290,17 +288,15 @@ LogicalResult CommandBuilder::visitSliceValue(SliceValueOp slice) {
   record(*slice);
   auto type = cast<RankedTensorType>(slice.getType());
   Type element = type.getElementType();
-  zrt::BufferRef from = toBufferRef(
-      getPart(placeOf(slice.getValue()), element, 0, type.getNumElements()),
-      groups);
+  zrt::BufferRef from = referTo(
+      getPart(placeOf(slice.getValue()), element, 0, type.getNumElements()));
   from.stride = from.bytes;
   from.group = numberOf(cut.getOver(), mesh, program.mesh);
   int64_t count = type.getNumElements();
   addKernel(
       slice,
       describeFlatKernel("zero.copy", {{count, element}, {count, element}}),
-      {from, toBufferRef(placeOf(slice.getResult()), groups)},
-      "slice of a value");
+      {from, referTo(placeOf(slice.getResult()))}, "slice of a value");
   return success();
 }
 

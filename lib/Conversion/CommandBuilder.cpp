@@ -26,14 +26,13 @@ std::string mlir::zero::describeLocation(Operation *op) {
   return text;
 }
 
-zrt::BufferRef mlir::zero::toBufferRef(AtAttr place, MeshGroups groups) {
+zrt::BufferRef mlir::zero::toBufferRef(AtAttr place, uint32_t group) {
   zrt::BufferRef ref;
   ref.arena = toRuntime(place.getArena());
   ref.tier = toRuntime(place.getTier());
   ref.offset = place.getOffset();
   ref.stride = place.getStride();
-  // What has a stride is a slice of what is cut.
-  ref.group = ref.stride ? groups.cut : zrt::kAllRanks;
+  ref.group = ref.stride ? group : zrt::kAllRanks;
   ref.bytes = place.getBytes();
   return ref;
 }
@@ -195,8 +194,8 @@ void CommandBuilder::addStridedKernel(StridedOp op, zrt::KernelSpec spec) {
       int64_t begin =
           part.layout.offset * static_cast<int64_t>(sizeOf(type.type));
       AtAttr whole = placeOf(wholes[part.index]);
-      buffers.push_back(toBufferRef(
-          whole.getPart(begin, static_cast<int64_t>(type.span())), groups));
+      buffers.push_back(
+          referTo(whole.getPart(begin, static_cast<int64_t>(type.span()))));
     }
   };
   add(parts.operands, op.getInputs(), spec.operands);
@@ -224,7 +223,7 @@ LogicalResult CommandBuilder::visitKernel(Operation &op, zrt::KernelSpec spec) {
     if (!place)
       return op.emitOpError(
           "has a value without a place; run zero-plan-memory");
-    buffers.push_back(toBufferRef(place, groups));
+    buffers.push_back(referTo(place));
     return success();
   };
   for (Value operand : op.getOperands())
@@ -249,7 +248,7 @@ zrt::Command &CommandBuilder::addFlatKernel(Operation *op, StringRef name,
   SmallVector<FlatRange> ranges;
   for (auto [place, type] : llvm::zip_equal(flat, types)) {
     ranges.push_back({place.getBytes() / elementBytes(type), type});
-    buffers.push_back(toBufferRef(place, groups));
+    buffers.push_back(referTo(place));
   }
   return addKernel(op, describeFlatKernel(name, ranges, std::move(spec)),
                    std::move(buffers), name.str());
@@ -282,7 +281,7 @@ LogicalResult CommandBuilder::visitConstant(Operation &op) {
   auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
   if (!elements || !toDataType(elements.getElementType()))
     return op.emitOpError("has no dense value of a type that kernels take");
-  zrt::BufferRef buffer = toBufferRef(placeOf(op.getResult(0)), groups);
+  zrt::BufferRef buffer = referTo(placeOf(op.getResult(0)));
   // Regions share constants; each is filled once.
   for (const zrt::Constant &known : program.constants)
     if (known.buffer.offset == buffer.offset)
@@ -328,7 +327,7 @@ void CommandBuilder::visitYield(YieldOp yield) {
     zrt::Output output;
     output.name = name.str();
     output.type = toTensorType(cast<RankedTensorType>(value.getType()));
-    output.buffer = toBufferRef(placeOf(value), groups);
+    output.buffer = referTo(placeOf(value));
     return output;
   };
   if (Value weight = yield.getWeight())

@@ -21,7 +21,7 @@ std::string describeLocation(Operation *op);
 
 /// Which groups of the program's mesh have a part in training.
 struct MeshGroups {
-  /// Over which states are cut, and what has a stride is sliced.
+  /// Over which states are cut.
   uint32_t cut = zrt::kAllRanks;
   /// Ranks that hold the same slices; `kAllRanks` where there are none.
   uint32_t replicas = zrt::kAllRanks;
@@ -32,6 +32,9 @@ zrt::Mesh describeMesh(const MeshAxes &mesh);
 /// The group of these axes of `mesh` in what the runtime has, made for the
 /// first that asks; null for all ranks.
 uint32_t numberOf(AxesAttr axes, const MeshAxes &mesh, zrt::Mesh &described);
+
+/// A place as the runtime's reference; what has a stride lies over `group`.
+zrt::BufferRef toBufferRef(AtAttr place, uint32_t group = zrt::kAllRanks);
 
 /// Numbers of starts, in all regions: a wait may be in another one.
 class Tickets {
@@ -87,6 +90,12 @@ private:
   /// Copies operands that are not produced in the buffer that the operation
   /// works on, and clears what they leave of it.
   void fillBuffer(AsyncOpInterface op, const AsyncBuffer &buffer, AtAttr place);
+  /// A place as commands have it.
+  zrt::BufferRef referTo(AtAttr place) {
+    return toBufferRef(
+        place, place.getOver() ? numberOf(place.getOver(), mesh, program.mesh)
+                               : groups.cut);
+  }
   /// The bytes that travel, of a buffer of `op`.
   zrt::BufferRef refer(Operation *op, const AsyncBuffer &buffer, AtAttr place,
                        const BufferSlice &slice);
@@ -129,9 +138,6 @@ private:
   zrt::Region *region = nullptr;
   DenseMap<Value, AtAttr> places;
 };
-
-/// A place as the runtime's reference.
-zrt::BufferRef toBufferRef(AtAttr place, MeshGroups groups);
 
 /// A contiguous run of a partition's states that this rank updates: elements
 /// [begin, end) of the flat space (of which a rank owns one slice when

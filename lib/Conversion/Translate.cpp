@@ -115,7 +115,7 @@ static zrt::State toState(PartitionOp partition, StateAttr from,
     auto [begin, end] = partition.getBounds(range);
     to.ranges.push_back({static_cast<uint64_t>(begin),
                          static_cast<uint64_t>(end),
-                         toBufferRef(range.getAt(), {})});
+                         toBufferRef(range.getAt())});
   }
   return to;
 }
@@ -139,7 +139,7 @@ static zrt::Partition toPartition(PartitionOp from) {
     to.quantized = {quantized.getBits(), quantized.getBlock()};
   auto place = [&](StringRef name, zrt::BufferRef &ref) {
     if (auto at = from.getAt()->getAs<AtAttr>(name))
-      ref = toBufferRef(at, {});
+      ref = toBufferRef(at);
   };
   place("parameters", to.parameters);
   place("gradients", to.gradients);
@@ -153,7 +153,8 @@ void Translator::translatePartitions() {
   for (PartitionOp partition : module.getOps<PartitionOp>()) {
     partitionNumbers[partition.getSymName()] = program.partitions.size();
     program.partitions.push_back(toPartition(partition));
-    program.partitions.back().group = groupsOf(mesh).cut;
+    program.partitions.back().group =
+        numberOf(partition.getCut(), mesh, program.mesh);
   }
 }
 
@@ -211,7 +212,7 @@ void Translator::translateResidents() {
   for (FlatSymbolRefAttr symbol : getResidentParameters(step))
     program.residents.push_back(
         {numbers.lookup(symbol.getValue()),
-         toBufferRef(state.getWhole(symbol.getAttr()), {})});
+         toBufferRef(state.getWhole(symbol.getAttr()))});
 }
 
 void Translator::translateInputs() {
@@ -223,7 +224,7 @@ void Translator::translateInputs() {
     input.name = name ? name.str() : "input" + std::to_string(index);
     input.type.type = *toDataType(tensor.getElementType());
     input.type.shape.assign(tensor.getShape().begin(), tensor.getShape().end());
-    input.buffer = toBufferRef(cast<AtAttr>(places[index]), {});
+    input.buffer = toBufferRef(cast<AtAttr>(places[index]));
     program.inputs.push_back(input);
   }
 }
@@ -256,7 +257,8 @@ void Translator::measureArenas() {
     if (!place)
       return;
     uint64_t &bytes = program.arenaBytes[place.getSpace().index()];
-    uint64_t end = place.getEnd() + place.getStride() * (mesh.slices() - 1);
+    uint64_t end =
+        place.getEnd() + place.getStride() * (mesh.slicesOf(place) - 1);
     bytes = std::max(bytes, end);
   };
   for (PartitionOp partition : module.getOps<PartitionOp>())
@@ -267,46 +269,59 @@ void Translator::measureArenas() {
       sizeof(zrt::Control);
 }
 
-/// What the communicators are to count: the closed form.
+/// The ranks among which `part`, of the closed form, travels.
+static AxesAttr findGroup(const TrafficPart &part, const PartitionTable &state,
+                          AxesAttr within, AxesAttr secondary) {
+  if (part.kind == TrafficKind::Activations)
+    return cast<CollectiveOpInterface>(part.op).getGroup(state);
+  auto partition = cast<PartitionOp>(part.op);
+  switch (part.kind) {
+  case TrafficKind::GradientsWithin:
+    return within;
+  case TrafficKind::QuantizedGradients:
+    return within ? partition.getCut().without(within) : partition.getCut();
+  case TrafficKind::Regathers:
+    return secondary;
+  case TrafficKind::Replicas:
+    return partition.getOver().without(partition.getCut());
+  default:
+    return partition.getCut();
+  }
+}
+
+static zrt::TrafficClass classOf(TrafficKind kind) {
+  switch (kind) {
+  case TrafficKind::Activations:
+    return zrt::TrafficClass::Activation;
+  case TrafficKind::Refreshes:
+  case TrafficKind::Gathers:
+  case TrafficKind::Quantized:
+  case TrafficKind::Regathers:
+    return zrt::TrafficClass::Parameter;
+  default:
+    return zrt::TrafficClass::Gradient;
+  }
+}
+
+/// What the communicators are to count: the closed form. Of n ranks of a group,
+/// times (n-1)/n; in units of 1/ranks.
 void Translator::computeTraffic() {
   uint64_t ranks = program.training.ranks;
-  program.expectedByGroup.resize(program.mesh.groups.size());
-  SmallVector<TrafficPart> expected =
-      TrafficAnalysis(module, step)
-          .expected(step.getTraining()->getPlanning().getMaxReuseDistance());
-  auto add = [&](uint32_t group, zrt::TrafficClass traffic, uint64_t elements) {
-    // Of n ranks of a group, times (n-1)/n; in units of 1/ranks.
+  PlanningAttr planning = step.getTraining()->getPlanning();
+  for (const TrafficPart &part :
+       TrafficAnalysis(module, step).expected(planning.getMaxReuseDistance())) {
+    uint32_t group = numberOf(
+        findGroup(part, state, planning.getGradientsWithin(), mesh.secondary),
+        mesh, program.mesh);
     uint64_t size = program.ranksOf(group);
-    uint64_t sent = ranks / size * (size - 1) * elements;
-    program.expectedTraffic[static_cast<int>(traffic)] += sent;
+    uint64_t sent = ranks / size * (size - 1) * part.elements;
+    auto traffic = static_cast<int>(classOf(part.kind));
+    program.expectedTraffic[traffic] += sent;
+    program.expectedByGroup.resize(program.mesh.groups.size());
     if (!program.expectedByGroup.empty())
-      program.expectedByGroup[group].elements[static_cast<int>(traffic)] +=
-          sent;
-  };
-  MeshGroups groups = groupsOf(mesh);
-  auto all = [&](TrafficKind kind) { return countElements(expected, kind); };
-  add(groups.cut, zrt::TrafficClass::Gradient, all(TrafficKind::Gradients));
-  AxesAttr within = step.getTraining()->getPlanning().getGradientsWithin();
-  if (within)
-    add(numberOf(within, mesh, program.mesh), zrt::TrafficClass::Gradient,
-        all(TrafficKind::GradientsWithin));
-  add(within ? numberOf(mesh.cut.without(within), mesh, program.mesh)
-             : groups.cut,
-      zrt::TrafficClass::Gradient, all(TrafficKind::QuantizedGradients));
-  add(groups.cut, zrt::TrafficClass::Parameter, all(TrafficKind::Refreshes));
-  add(groups.cut, zrt::TrafficClass::Parameter, all(TrafficKind::Gathers));
-  add(groups.cut, zrt::TrafficClass::Parameter, all(TrafficKind::Quantized));
-  if (uint64_t again = all(TrafficKind::Regathers))
-    add(numberOf(mesh.secondary, mesh, program.mesh),
-        zrt::TrafficClass::Parameter, again);
-  if (groups.replicas != zrt::kAllRanks)
-    add(groups.replicas, zrt::TrafficClass::Gradient,
-        all(TrafficKind::Replicas));
-  for (const TrafficPart &part : expected)
-    if (part.kind == TrafficKind::Activations)
-      add(numberOf(cast<CollectiveOpInterface>(part.op).getGroup(state), mesh,
-                   program.mesh),
-          zrt::TrafficClass::Activation, part.elements);
+      program.expectedByGroup[group].elements[traffic] += sent;
+  }
+  program.expectedByGroup.resize(program.mesh.groups.size());
 }
 
 void Translator::reportMemory() {
@@ -314,7 +329,7 @@ void Translator::reportMemory() {
   for (const zrt::Parameter &parameter : program.parameters) {
     const zrt::Partition &partition = program.partitions[parameter.partition];
     uint64_t elements = parameter.elements(),
-             slices = static_cast<uint64_t>(mesh.slices());
+             slices = program.ranksOf(partition.group);
     auto share = [&](bool sharded) {
       return sharded ? llvm::divideCeil(elements, slices) : elements;
     };

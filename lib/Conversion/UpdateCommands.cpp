@@ -74,7 +74,7 @@ void CommandBuilder::visitGradStats(GradStatsOp stats) {
       // Elements that several ranks have count once.
       AxesAttr copies =
           mesh.copiesOf(partition, partition.hasShardedOptimizer());
-      if (copies && (partition.hasShardedOptimizer() || mesh.model))
+      if (copies && (partition.hasShardedOptimizer() || !mesh.hasWholeModels()))
         spec.ints["copies"] = {numberOf(copies, mesh, program.mesh)};
       AtAttr gradient =
           pieceOf(state, partition, "gradients", piece,

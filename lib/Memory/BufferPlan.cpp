@@ -78,9 +78,9 @@ int BufferPlan::fixedBuffer(AtAttr place) {
 }
 
 Memory BufferPlan::whole(int buffer) const {
-  int64_t stride =
-      buffers[buffer].fixed ? buffers[buffer].fixed.getStride() : 0;
-  return {buffer, 0, stride, buffers[buffer].bytes};
+  AtAttr fixed = buffers[buffer].fixed;
+  return {buffer, 0, fixed ? fixed.getStride() : 0, buffers[buffer].bytes,
+          fixed ? fixed.getOver() : AxesAttr()};
 }
 
 int BufferPlan::rootOf(int buffer, int64_t &offset) const {
@@ -238,7 +238,7 @@ Memory BufferPlan::makeMemory(const AsyncBuffer &buffer,
     return whole(fixedBuffer(state.getPlace(buffer)));
   const Memory &holder = others[buffer.index];
   return {holder.buffer, holder.offset + buffer.offset * bytes,
-          buffer.stride * bytes, buffer.elements * bytes};
+          buffer.stride * bytes, buffer.elements * bytes, buffer.over};
 }
 
 void BufferPlan::visitStart(AsyncOpInterface start) {
@@ -320,7 +320,8 @@ void BufferPlan::solve() {
     for (auto [lifetime, owner] : llvm::zip_equal(lifetimes, owners))
       buffers[owner].fixed =
           AtAttr::get(training.getContext(), space.arena, lifetime.offset,
-                      lifetime.bytes, /*stride=*/0, space.tier);
+                      lifetime.bytes, /*stride=*/0, space.tier,
+                      /*over=*/AxesAttr());
   }
 }
 
@@ -337,7 +338,7 @@ BufferPlan::getPlaces() const {
       int64_t offset = place.offset;
       const PlannedBuffer &root = buffers[rootOf(place.buffer, offset)];
       attributes.push_back(
-          root.fixed.getPart(offset, place.bytes, place.stride));
+          root.fixed.getPart(offset, place.bytes, place.stride, place.over));
     }
     result.push_back({op, std::move(attributes)});
   }

@@ -9,11 +9,6 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-AtAttr mlir::zero::specialize(AtAttr place, int64_t index) {
-  return place.getPart(index * place.getStride(), place.getBytes(),
-                       /*stride=*/0);
-}
-
 AtAttr ArenaCursor::take(MLIRContext *context, MemorySpace space,
                          int64_t bytes) {
   int64_t &end = next[space.index()];
@@ -21,7 +16,7 @@ AtAttr ArenaCursor::take(MLIRContext *context, MemorySpace space,
       end, space.tier == MemoryTier::File ? kFileAlignment : kBufferAlignment);
   end = offset + bytes;
   return AtAttr::get(context, space.arena, offset, bytes, /*stride=*/0,
-                     space.tier);
+                     space.tier, /*over=*/AxesAttr());
 }
 
 PartitionPlaces mlir::zero::planPartition(PartitionOp partition,
@@ -100,7 +95,8 @@ AtAttr StatePlaces::getSlice(PartitionOp partition, AtAttr state, bool sharded,
   int64_t ranks = partition.getSlices();
   int64_t bytes = (end - begin) / ranks * elementBytes;
   int64_t first = (sharded ? begin / ranks : begin) * elementBytes;
-  return state.getPart(first, bytes, sharded ? 0 : bytes);
+  return state.getPart(first, bytes, sharded ? 0 : bytes,
+                       partition.getSliceAxes());
 }
 
 AtAttr StatePlaces::getState(PartitionOp partition, StateAttr state,

@@ -54,7 +54,8 @@ namespace {
 /// What a partition keeps of elements [begin, end) in one memory space.
 struct State {
   MemorySpace space;
-  bool sharded;
+  /// Those that have it together; 1 where each rank has all of it.
+  int64_t slices;
   int64_t begin, end;
   /// Bytes an element.
   int64_t bytes;
@@ -72,8 +73,7 @@ private:
   void addPacked(PartitionOp partition);
   /// Elements that all ranks together hold per rank, times the bytes.
   int64_t share(const State &state, int64_t elements) const {
-    return state.sharded ? elements * state.bytes / summary.slices
-                         : elements * state.bytes;
+    return elements * state.bytes / state.slices;
   }
 
   PlanSummary &summary;
@@ -89,21 +89,25 @@ private:
 /// The optimizer's states of the same elements in the same space are one.
 static SmallVector<State> statesOf(PartitionOp partition) {
   int64_t flat = partition.getFlatElements();
+  auto slices = [&](bool sharded) {
+    return sharded ? partition.getSlices() : 1;
+  };
   SmallVector<State> states = {
       {{ArenaKind::Parameters, partition.getParameterTier()},
-       partition.hasShardedParameters(),
+       slices(partition.hasShardedParameters()),
        0,
        flat,
        elementBytes(partition.getComputeType())}};
   if (!partition.isTrainable())
     return states;
-  states.push_back({ArenaKind::Gradients, partition.hasShardedGradients(), 0,
-                    flat, elementBytes(partition.getGradientType())});
+  states.push_back({ArenaKind::Gradients,
+                    slices(partition.hasShardedGradients()), 0, flat,
+                    elementBytes(partition.getGradientType())});
   for (StateAttr state : partition.getStateRange())
     for (StateRangeAttr range : state.getRanges()) {
       auto [begin, end] = partition.getBounds(range);
       State kept = {{ArenaKind::Optimizer, range.getTier()},
-                    partition.hasShardedOptimizer(),
+                    slices(partition.hasShardedOptimizer()),
                     begin,
                     end,
                     elementBytes(state.getType())};
@@ -127,7 +131,7 @@ void StateSummary::addPacked(PartitionOp partition) {
   int64_t left = partition.getParameterBytes(0, partition.getFlatElements());
   for (MemberAttr member : partition.getMemberRange()) {
     const int64_t bytes = quantized.getPackedBytes(
-        llvm::divideCeilSigned(member.getSize(), summary.slices));
+        llvm::divideCeilSigned(member.getSize(), partition.getSlices()));
     summary.arenas[index].lines.push_back(
         {("@" + member.getParameter().getValue() + ", quantized").str(),
          bytes});
@@ -158,8 +162,7 @@ void StateSummary::add(PartitionOp partition) {
           {("@" + member.getParameter().getValue()).str(),
            share(state, inside)});
     }
-    formulas[index] +=
-        elements * state.bytes * (state.sharded ? 1 : summary.slices);
+    formulas[index] += elements * state.bytes * (summary.slices / state.slices);
     padding[index] += share(state, state.end - state.begin - elements);
   }
   addErrors(partition);
@@ -229,14 +232,15 @@ void mlir::zero::detail::summarizeStates(ModuleOp module,
 //===----------------------------------------------------------------------===//
 
 /// The size of each arena: the end of the last place in it, on the last rank.
-static void measureArenas(ModuleOp module, PlanSummary &summary) {
+static void measureArenas(ModuleOp module, const MeshAxes &mesh,
+                          PlanSummary &summary) {
   auto measure = [&](Attribute attribute) {
     auto place = dyn_cast_or_null<AtAttr>(attribute);
     if (!place)
       return;
     int64_t &bytes = summary.arenas[place.getSpace().index()].bytes;
-    bytes = std::max(bytes,
-                     place.getEnd() + place.getStride() * (summary.slices - 1));
+    bytes = std::max(bytes, place.getEnd() +
+                                place.getStride() * (mesh.slicesOf(place) - 1));
   };
   for (PartitionOp partition : module.getOps<PartitionOp>())
     for (const auto &[name, place] : partition.getPlaces())
@@ -271,7 +275,7 @@ PlanSummary mlir::zero::summarizePlan(ModuleOp module) {
   summary.accumulation = training.getAccumulation();
   for (int index = 0; index < MemorySpace::kCount; ++index)
     summary.arenas.emplace_back().space = MemorySpace::at(index);
-  measureArenas(module, summary);
+  measureArenas(module, mesh, summary);
   // What every rank keeps of its own run: loss scale, step count, norm.
   ArenaSummary &control =
       summary.arenas[MemorySpace{ArenaKind::Control}.index()];

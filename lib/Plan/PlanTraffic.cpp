@@ -8,6 +8,7 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 
+#include <algorithm>
 #include <map>
 
 using namespace mlir;
@@ -104,6 +105,64 @@ static void addActivations(ArrayRef<TrafficPart> planned,
   }
 }
 
+/// The partition that `part` is of; null of what the model sends.
+static PartitionOp findPartition(const TrafficPart &part,
+                                 const PartitionTable &partitions) {
+  if (part.parameter)
+    return partitions.getPartition(part.parameter);
+  if (auto partition = dyn_cast<PartitionOp>(part.op))
+    return partition;
+  for (const PartitionRange &range :
+       cast<CollectiveOpInterface>(part.op).getPartitionRanges(partitions))
+    return partitions.find(range.partition);
+  return {};
+}
+
+/// Takes what partitions send that are cut over other axes than the mesh says,
+/// since their members are cut themselves.
+static SmallVector<TrafficPart> takeParts(SmallVectorImpl<TrafficPart> &parts,
+                                          const PartitionTable &partitions,
+                                          const MeshAxes &mesh) {
+  auto isOfAll = [&](const TrafficPart &part) {
+    PartitionOp partition = part.kind == TrafficKind::Activations
+                                ? PartitionOp()
+                                : findPartition(part, partitions);
+    return !partition || partition.getOver() == mesh.all;
+  };
+  auto *first = std::stable_partition(parts.begin(), parts.end(), isOfAll);
+  SmallVector<TrafficPart> taken(first, parts.end());
+  parts.erase(first, parts.end());
+  return taken;
+}
+
+static void addParts(ArrayRef<TrafficPart> planned,
+                     ArrayRef<TrafficPart> expected,
+                     const PartitionTable &partitions, PlanSummary &summary) {
+  std::map<std::pair<StringRef, int64_t>, TrafficSummary> rows;
+  auto add = [&](ArrayRef<TrafficPart> parts, Volume TrafficSummary::*volume) {
+    for (const TrafficPart &part : parts) {
+      PartitionOp partition = findPartition(part, partitions);
+      bool isOfReplicas = part.kind == TrafficKind::Replicas;
+      StringRef name = isOfReplicas ? "cut parameters between replicas"
+                       : part.kind == TrafficKind::Gradients
+                           ? "gradients of cut parameters"
+                           : "cut parameters";
+      int64_t ranks =
+          isOfReplicas ? partition.getReplicas() : partition.getSlices();
+      TrafficSummary &row = rows[{name, ranks}];
+      row.name = name.str();
+      row.ranks = ranks;
+      (row.*volume).add(part.elements, elementBytes(part.type));
+    }
+  };
+  add(planned, &TrafficSummary::planned);
+  add(expected, &TrafficSummary::formula);
+  for (auto &[key, row] : rows) {
+    row.form = "as of all others";
+    summary.traffic.push_back(row);
+  }
+}
+
 /// Quantized gradients: in two steps, those of the second are between nodes.
 static void addExchanges(PlanningAttr planning, ArrayRef<TrafficPart> planned,
                          ArrayRef<TrafficPart> expected, PlanSummary &summary) {
@@ -170,6 +229,13 @@ void mlir::zero::detail::summarizeTraffic(ModuleOp module,
   TrainingAttr training = *step.getTraining();
   SmallVector<TrafficPart> expected = traffic.expected(
       training.getPlanning().getMaxReuseDistance(), /*padded=*/false);
+  const PartitionTable partitions(module);
+  const MeshAxes mesh = getMesh(module, training);
+  // Each collective is counted once, whichever row has it.
+  const SmallVector<TrafficPart> all = planned;
+  const SmallVector<TrafficPart> ofParts = takeParts(planned, partitions, mesh);
+  const SmallVector<TrafficPart> wantedOfParts =
+      takeParts(expected, partitions, mesh);
   TrafficSummary gradients, parameters;
   gradients.name = "gradients";
   parameters.name = "parameters";
@@ -181,7 +247,7 @@ void mlir::zero::detail::summarizeTraffic(ModuleOp module,
   gradients.formula = addUp(expected, reduced);
   parameters.planned = addUp(planned, gathered);
   parameters.formula = addUp(expected, gathered);
-  AxesAttr secondary = getMesh(module, training).secondary;
+  AxesAttr secondary = mesh.secondary;
   nameForms(summary, training.getDeterministic(), secondary != nullptr,
             gradients, parameters);
   parameters.isPacked = llvm::any_of(planned, [](const TrafficPart &part) {
@@ -191,7 +257,7 @@ void mlir::zero::detail::summarizeTraffic(ModuleOp module,
     parameters.form += ", packed";
   summary.traffic = {gradients, parameters};
   addExchanges(training.getPlanning(), planned, expected, summary);
-  if (int64_t count = getMesh(module, training).replicas(); count > 1) {
+  if (int64_t count = mesh.replicas(); count > 1) {
     TrafficSummary replicas;
     replicas.name = "between replicas";
     replicas.form = summary.stage == 0 ? "2 S" : "2 S/n";
@@ -209,10 +275,10 @@ void mlir::zero::detail::summarizeTraffic(ModuleOp module,
     again.formula = addUp(expected, TrafficKind::Regathers);
     summary.traffic.push_back(again);
   }
-  PartitionTable partitions(module);
+  addParts(ofParts, wantedOfParts, partitions, summary);
   addActivations(planned, expected, partitions, summary);
-  addCollectives(planned, partitions, summary);
+  addCollectives(all, partitions, summary);
   addTransfers(step, partitions, summary);
   if (summary.ranks > 1)
-    addGathers(traffic, planned, summary);
+    addGathers(traffic, all, summary);
 }

@@ -257,7 +257,7 @@ void Reductions::collectGradients() {
 }
 
 ReductionTime Reductions::chooseTime(PartitionOp partition) {
-  if (training.isSilent())
+  if (partition.isSilent(training))
     return ReductionTime::Never;
   if (scattersInBackward(training))
     return ReductionTime::Backward;

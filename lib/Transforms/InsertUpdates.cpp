@@ -24,8 +24,8 @@ struct InsertUpdates : public zero::impl::InsertUpdatesBase<InsertUpdates> {
 };
 } // namespace
 
-/// What the update divides by, besides the loss scale. All partitions are
-/// reduced over the same groups.
+/// What the update divides by, besides the loss scale. All partitions have the
+/// gradients of the same samples.
 static double findDivisor(StepOp step, ArrayRef<PartitionOp> trained) {
   bool prescaled = false;
   step.walk([&](CollectiveOpInterface op) {
@@ -47,7 +47,8 @@ static Value judge(OpBuilder &builder, StepOp step,
   if (!training.isSilent() || mesh.model)
     stats = ReduceStatsOp::create(
         builder, loc, StatsType::get(builder.getContext()), stats,
-        /*loss_only=*/training.getStage() == 0 && !mesh.model, isWeighted);
+        /*loss_only=*/training.getStage() == 0 && mesh.hasWholeModels(),
+        isWeighted);
   IntegerAttr microBatches;
   if (isWeighted)
     microBatches = builder.getI64IntegerAttr(mesh.countWeights(training));

@@ -47,6 +47,9 @@ struct Group {
   QuantizationAttr quantization;
   /// The axes that the parameters themselves are cut over; null: none.
   AxesAttr parts;
+  /// The axes that gradients are reduced over, and states cut: those of the
+  /// mesh without these.
+  AxesAttr over, cut;
 };
 
 struct Partition : public zero::impl::PartitionBase<Partition> {
@@ -82,6 +85,7 @@ private:
                                 unsigned index);
   int64_t unitBytes(const Group &group) const;
   QuantizationAttr chooseQuantization(ParameterOp parameter, Type type);
+  Group makeGroup(AxesAttr parts);
   LayoutKind chooseLayout(const Group &group);
   FlatLayout layOut(LayoutKind layout, const Group &group, Type computeType);
 
@@ -159,13 +163,21 @@ LogicalResult Partitioner::collectUses() {
   return failure(walk.wasInterrupted());
 }
 
+Group Partitioner::makeGroup(AxesAttr parts) {
+  Group group;
+  group.parts = parts;
+  group.over = mesh.all.without(parts);
+  group.cut = mesh.cut.without(parts);
+  return group;
+}
+
 /// How slices of `parameter` are stored: what is trained, not sharded, or whole
 /// on every rank besides, as it is.
 QuantizationAttr Partitioner::chooseQuantization(ParameterOp parameter,
                                                  Type type) {
   StringAttr name = parameter.getSymNameAttr();
   if (readiness.count(name) || persistent.contains(name) ||
-      chooseLayout(Group()) != LayoutKind::Parameter)
+      chooseLayout(makeGroup({})) != LayoutKind::Parameter)
     return {};
   const int64_t slice =
       llvm::divideCeilSigned(parameter.getElements(), mesh.slices());
@@ -185,7 +197,7 @@ LogicalResult Partitioner::collectGroups() {
                                 planning.getModelPersistenceThreshold(),
                                 [](ParameterOp) { return true; });
   // Sharded parameters may be elsewhere.
-  ParameterTiers tiers(chooseLayout(Group()) == LayoutKind::Parameter
+  ParameterTiers tiers(chooseLayout(makeGroup({})) == LayoutKind::Parameter
                            ? planning.getOffload()
                            : OffloadAttr(),
                        mesh.slices());
@@ -208,9 +220,11 @@ LogicalResult Partitioner::collectGroups() {
     MemoryTier tier = tiers.choose(parameter.getElements(), type, quantization);
     CutAttr cut = parameter.getCutAttr();
     AxesAttr parts = cut ? cut.getOver() : AxesAttr();
-    Group &group =
-        groups[{key, type, static_cast<int>(tier), quantization, parts}];
-    group.parts = parts;
+    Group &group = groups
+                       .try_emplace({key, type, static_cast<int>(tier),
+                                     quantization, parts},
+                                    makeGroup(parts))
+                       .first->second;
     group.parameters.push_back(parameter);
     group.quantization = quantization;
     group.parameterTier = tier;
@@ -308,7 +322,8 @@ LogicalResult Partitioner::verifySize(const Group &group) {
 }
 
 LayoutKind Partitioner::chooseLayout(const Group &group) {
-  switch (training.isSilent() ? 0 : training.getStage()) {
+  bool isSilent = group.over.getSize() == 1 && !training.getKeepTrivial();
+  switch (isSilent ? 0 : training.getStage()) {
   case 0:
     return LayoutKind::Whole;
   case 1:
@@ -330,7 +345,7 @@ LayoutKind Partitioner::chooseLayout(const Group &group) {
 FlatLayout Partitioner::layOut(LayoutKind layout, const Group &group,
                                Type computeType) {
   LayoutOptions options;
-  options.slices = mesh.slices();
+  options.slices = group.cut.getSize();
   options.alignment = settings.alignment;
   options.bucketElements = settings.bucketElements;
   SmallVector<int64_t> sizes;
@@ -380,7 +395,7 @@ LogicalResult Partitioner::createPartition(const Group &group, Type computeType,
   while (SymbolTable::lookupSymbolIn(module, name))
     name += "_";
   auto partition = PartitionOp::create(
-      builder, step.getLoc(), name, layout, mesh.all, mesh.cut, group.parts,
+      builder, step.getLoc(), name, layout, group.over, group.cut, group.parts,
       training.getStage(), flat.segments, builder.getArrayAttr(members),
       computeType, gradientType, group.parameterTier, group.quantization,
       settings.splitMaster && group.optimizer && computeType.isBF16(),

@@ -2,7 +2,6 @@
 
 #include "zero/Analysis/Mesh.h"
 #include "zero/Dialect/Zero/Zero.h"
-#include "zero/Memory/StatePlan.h"
 #include "zero/Transforms/Passes.h"
 
 #include "mlir/IR/AttrTypeSubElements.h"
@@ -27,10 +26,9 @@ struct SpecializeRank : public zero::impl::SpecializeRankBase<SpecializeRank> {
 static void specializeModule(ModuleOp module, int64_t rank) {
   StepOp configured = *module.getOps<StepOp>().begin();
   MeshAxes mesh = getMesh(module, *configured.getTraining());
-  int64_t index = mesh.all.getIndexIn(mesh.cut, rank);
   AttrTypeReplacer replacer;
   replacer.addReplacement(
-      [index](AtAttr place) { return specialize(place, index); });
+      [&](AtAttr place) { return mesh.placeOn(place, rank); });
   replacer.recursivelyReplaceElementsIn(module);
   for (StepOp step : module.getOps<StepOp>())
     step->setAttr("zero.rank",

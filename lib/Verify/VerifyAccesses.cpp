@@ -77,7 +77,7 @@ void AccessTable::add(SmallVectorImpl<Access> &accesses, AtAttr place,
                       bool isWrite, int64_t rank) {
   if (!place || place.getBytes() == 0)
     return;
-  int64_t last = place.getStride() * (tables.mesh.slices() - 1);
+  int64_t last = place.getStride() * (tables.mesh.slicesOf(place) - 1);
   accesses.push_back({place.getSpace(), place.getOffset(),
                       place.getEnd() + last, isWrite, rank});
 }

@@ -436,7 +436,8 @@ LogicalResult Gradients::visitCopy(CopyToHostOp copy) {
     return failure();
   const bool hasReplicas = (*store)->partition.getReplicas() > 1;
   for (const Cell &cell : (*store)->range(copy.getBegin(), copy.getEnd())) {
-    bool isReduced = cell.level != Level::Local || tables.training.isSilent();
+    bool isReduced = cell.level != Level::Local ||
+                     (*store)->partition.isSilent(tables.training);
     bool isWhole = isReduced && cell.micros == now.micros &&
                    (cell.isCombined || !hasReplicas);
     if (cell.inFlight || (cell.parameter && !isWhole))

@@ -70,9 +70,7 @@ private:
 
 AtAttr Places::here(AtAttr place) {
   auto rank = tables.step->getAttrOfType<IntegerAttr>("zero.rank");
-  return rank ? specialize(place, tables.mesh.all.getIndexIn(tables.mesh.cut,
-                                                             rank.getInt()))
-              : place;
+  return rank ? tables.mesh.placeOn(place, rank.getInt()) : place;
 }
 
 LogicalResult Places::expect(Operation *op, AtAttr place, AtAttr wanted) {
@@ -264,7 +262,8 @@ LogicalResult Places::verifyBuffers(AsyncOpInterface op) {
     else if (buffer.memory == AsyncBuffer::Memory::Part)
       result = expect(op, place,
                       known[buffer.index].getPart(buffer.offset * bytes, size,
-                                                  buffer.stride * bytes));
+                                                  buffer.stride * bytes,
+                                                  buffer.over));
     else
       result = expect(op, place, state.getPlace(buffer));
     if (failed(result))

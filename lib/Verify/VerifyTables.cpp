@@ -186,12 +186,13 @@ LogicalResult verify::verifyPartitions(const Tables &tables) {
       return partition.emitOpError("is cut for ")
              << partition.getSlices() << " ranks, and the step runs on "
              << tables.training.getRanks();
-    if (partition.getOver() != tables.mesh.all ||
-        partition.getCut() != tables.mesh.cut)
+    AxesAttr over = tables.mesh.all.without(partition.getPartsAttr());
+    AxesAttr cut = tables.mesh.cut.without(partition.getPartsAttr());
+    if (partition.getOver() != over || partition.getCut() != cut)
       return partition.emitOpError("is reduced over ")
              << partition.getOver() << " and cut over " << partition.getCut()
-             << ", wanted " << tables.mesh.all << " and " << tables.mesh.cut
-             << ", the mesh's";
+             << ", wanted " << over << " and " << cut << ", the mesh's"
+             << (partition.getPartsAttr() ? " without those of 'parts'" : "");
     if (static_cast<int64_t>(partition.getStage()) !=
         tables.training.getStage())
       return partition.emitOpError("is cut for stage ")

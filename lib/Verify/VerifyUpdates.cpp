@@ -126,7 +126,7 @@ LogicalResult Updates::verifyStats() {
     return success();
   if (judge && judge->getOperand(0) != reduce->getResult(0))
     return judge->emitOpError("judges what this rank alone has found");
-  bool everywhere = !tables.mesh.model &&
+  bool everywhere = tables.mesh.hasWholeModels() &&
                     llvm::none_of(tables.trained, [](PartitionOp partition) {
                       return partition.hasShardedOptimizer();
                     });

@@ -25,10 +25,19 @@ inline bool cutsPositions(const std::string &name) {
 /// Whether the ranks of an axis have parts of the parameters.
 inline bool cutsParameters(const std::string &name) { return name == "tensor"; }
 
+/// Whether the ranks of an axis have some of the experts each, and samples of
+/// their own.
+inline bool cutsExperts(const std::string &name) { return name == "expert"; }
+
 /// Whether the ranks of an axis compute parts of a model on the same samples.
 /// Names of axes are roles; those of any other axis have samples of their own.
 inline bool isModelAxis(const std::string &name) {
   return cutsParameters(name) || cutsPositions(name);
+}
+
+/// Whether a rank of an axis computes parts of a model, of whichever samples.
+inline bool cutsModel(const std::string &name) {
+  return isModelAxis(name) || cutsExperts(name);
 }
 
 /// Indices into `Mesh::axes`, rising.

@@ -249,7 +249,8 @@ static SmallVector<AtAttr> changes(AtAttr place, ArrayRef<AtAttr> all) {
                  int64_t stride) {
     if (offset >= 0 && bytes >= 0 && stride >= 0)
       others.insert(AtAttr::get(place.getContext(), space.arena, offset, bytes,
-                                stride, space.tier));
+                                stride, space.tier,
+                                stride ? place.getOver() : AxesAttr()));
   };
   MemorySpace space = place.getSpace();
   int64_t offset = place.getOffset(), bytes = place.getBytes();

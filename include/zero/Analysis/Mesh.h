@@ -28,6 +28,8 @@ struct MeshAxes {
   int64_t replicas() const { return all.getSize() / cut.getSize(); }
   /// The axes that replicas differ in; null where there are none.
   AxesAttr replicaAxes() const { return all.without(cut); }
+  /// Whether each rank computes a whole model.
+  bool hasWholeModels() const;
   /// How many weights of micro-batches all ranks have in an update: those that
   /// compute one model have one each.
   int64_t countWeights(TrainingAttr training) const {
@@ -36,19 +38,26 @@ struct MeshAxes {
   /// The axes that ranks differ in which have the same elements of a state of
   /// `partition`, whole or `sharded`; null where no others have them.
   AxesAttr copiesOf(PartitionOp partition, bool sharded) const;
+  /// The ranks of a group in which places with the stride of `place` lie one
+  /// behind the other.
+  int64_t slicesOf(AtAttr place) const;
+  /// Where `rank`, of the ranks of `all`, has `place`.
+  AtAttr placeOn(AtAttr place, int64_t rank) const;
 };
 
 /// The module's `zero.mesh`; without one, a line of the ranks of `training`,
 /// all cut.
 MeshAxes getMesh(ModuleOp module, TrainingAttr training);
 
-/// The axes whose ranks each compute a part of the model, one by one, without
+/// The axes whose ranks each compute parts of the model, one by one, without
 /// those of a single rank.
 SmallVector<AxesAttr> listModelAxes(ModuleOp module);
 
 /// Whether the ranks of such an axis have parts of the positions, and the same
 /// parameters.
 bool cutsPositions(AxesAttr axis);
+/// Whether they have some of the experts, and samples of their own.
+bool cutsExperts(AxesAttr axis);
 
 /// Checks that a module has at most one `zero.mesh`, of the ranks of
 /// `training`.

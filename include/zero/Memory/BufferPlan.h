@@ -35,13 +35,14 @@ struct PlannedBuffer {
   AtAttr fixed;
 };
 
-/// A value's memory: bytes from the beginning of a buffer. On rank r,
+/// A value's memory: bytes from the beginning of a buffer. On rank r of `over`,
 /// `stride * r` further.
 struct Memory {
   int buffer = -1;
   int64_t offset = 0;
   int64_t stride = 0;
   int64_t bytes = 0;
+  AxesAttr over; ///< null: over which states are cut
 };
 
 /// The buffers of the regions of one line of time (see `getTimelines`).

@@ -11,10 +11,6 @@
 
 namespace mlir::zero {
 
-/// Where `place` is on the rank with this index in the group that states are
-/// cut over.
-AtAttr specialize(AtAttr place, int64_t index);
-
 /// Hands out places of the arenas that are filled once, one after the other.
 class ArenaCursor {
 public:

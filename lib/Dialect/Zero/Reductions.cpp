@@ -114,6 +114,7 @@ ReduceScatterOp::getBuffers(const PartitionTable &partitions,
                    isDirect ? Memory::State : Memory::Part, type, elements);
     slice.offset = first - static_cast<int64_t>(getBegin());
     slice.stride = elements;
+    slice.over = partition.getSliceAxes();
     slice.isWritten = slice.isPlaced = true;
     slice.result = buffers.size() - 1;
     buffers.push_back(holdRange(std::move(slice), partition, "gradients", first,

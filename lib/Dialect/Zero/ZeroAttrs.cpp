@@ -253,7 +253,11 @@ LogicalResult BlockAttr::verify(EmitError emitError,
 }
 
 LogicalResult AtAttr::verify(EmitError emitError, ArenaKind, int64_t offset,
-                             int64_t bytes, int64_t stride, MemoryTier) {
+                             int64_t bytes, int64_t stride, MemoryTier,
+                             AxesAttr over) {
+  if (over && stride == 0)
+    return emitError() << "is over " << over
+                       << " without a stride, wanted both or none";
   return success(succeeded(expectAtLeast(emitError, "offset", offset, 0)) &&
                  succeeded(expectAtLeast(emitError, "bytes", bytes, 0)) &&
                  succeeded(expectAtLeast(emitError, "stride", stride, 0)));

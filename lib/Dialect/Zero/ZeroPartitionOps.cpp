@@ -36,9 +36,14 @@ MemberAttr PartitionOp::findMemberIn(StringRef parameter, int64_t begin,
 }
 
 double PartitionOp::getDivisor(bool prescaled) {
-  // Of the positions of one sample ranks give terms, and no mean.
-  AxesAttr samples = getOver().getBatchAxes();
-  const double ranks = samples ? static_cast<double>(samples.getSize()) : 1.0;
+  // Of the positions of one sample ranks give terms, and no mean; what the
+  // ranks of an axis have parts of, each has computed of the samples of all of
+  // them.
+  auto countSamples = [](AxesAttr axes) {
+    AxesAttr samples = axes ? axes.getBatchAxes() : AxesAttr();
+    return samples ? static_cast<double>(samples.getSize()) : 1.0;
+  };
+  const double ranks = countSamples(getOver()) * countSamples(getPartsAttr());
   return prescaled ? ranks * zrt::prescaleOf(getSlices()) *
                          zrt::prescaleOf(getReplicas())
                    : ranks;

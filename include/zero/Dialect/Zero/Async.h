@@ -89,8 +89,9 @@ struct AsyncBuffer {
   bool isMadeAtWait() const { return unpacks >= 0; }
 
   unsigned index = 0;
-  /// In elements; `stride` as in `#zero.at`.
+  /// In elements; `stride` and `over` as in `#zero.at`.
   int64_t offset = 0, stride = 0;
+  AxesAttr over;
 };
 
 /// Whether buffer `index` is only read before the start, by what packs it.

@@ -492,26 +492,29 @@ def Zero_AtAttr : Zero_Attr<"At", "at"> {
     `file`. Each arena has a memory of its own in each tier, and offsets count
     from its begin: places in two tiers never share bytes. The address on a rank
     is `arena + offset + i * stride`, in bytes, where i is the rank's index in
-    the group over which states are cut.
+    the group `over`, or without it in that over which states are cut.
     ```mlir
     #zero.at<optimizer[128], 64 bytes>
+    #zero.at<gradients[0], 64 bytes stride 64 over <data = 2>>
     #zero.at<optimizer[128] on host, 64 bytes>
     ```
   }];
   let parameters = (ins EnumParameter<Zero_Arena>:$arena, I64Param<>:$offset,
-      I64Param<>:$bytes, I64Param<"0">:$stride, TierParam<>:$tier);
-  let assemblyFormat = "`<` $arena `[` $offset `]` (`on` $tier^)? `,` $bytes `bytes` (`stride` $stride^)? `>`";
+      I64Param<>:$bytes, I64Param<"0">:$stride, TierParam<>:$tier,
+      OptionalParameter<"::mlir::zero::AxesAttr">:$over);
+  let assemblyFormat = "`<` $arena `[` $offset `]` (`on` $tier^)? `,` $bytes `bytes` (`stride` $stride^)? (`over` $over^)? `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// The memory that the place is in: one arena of one tier.
     MemorySpace getSpace() const { return {getArena(), getTier()}; }
     /// The place of `bytes` bytes from `first` on, on each rank.
     AtAttr getPart(int64_t first, int64_t bytes) const {
-      return getPart(first, bytes, getStride());
+      return getPart(first, bytes, getStride(), getOver());
     }
-    /// The same, with another distance between ranks.
-    AtAttr getPart(int64_t first, int64_t bytes, int64_t stride) const {
-      return get(getContext(), getArena(), getOffset() + first, bytes, stride, getTier());
+    /// The same, with another distance between the ranks of `over`.
+    AtAttr getPart(int64_t first, int64_t bytes, int64_t stride, ::mlir::zero::AxesAttr over) const {
+      return get(getContext(), getArena(), getOffset() + first, bytes, stride, getTier(),
+                 stride ? over : nullptr);
     }
     /// One byte past the place, on the first rank of the group.
     int64_t getEnd() const { return getOffset() + getBytes(); }

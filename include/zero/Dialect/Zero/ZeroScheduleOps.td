@@ -140,6 +140,14 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     bool isTrainable() { return getOptimizer().has_value(); }
     /// Slices of a segment: the ranks of a group over which states are cut.
     int64_t getSlices() { return getCut().getSize(); }
+    /// The axes of slices where they are not those of the mesh: of parameters that
+    /// are cut themselves; else null.
+    ::mlir::zero::AxesAttr getSliceAxes() { return getPartsAttr() ? getCut() : nullptr; }
+    /// Whether no gradient of it travels: one rank has it, and nothing says that
+    /// trivial collectives are kept.
+    bool isSilent(::mlir::zero::TrainingAttr training) {
+      return getOver().getSize() == 1 && !training.getKeepTrivial();
+    }
     /// Ranks that own the same slice.
     int64_t getReplicas() { return getOver().getSize() / getSlices(); }
     /// What makes a mean over ranks of reduced gradients: the ranks, times the
