@@ -28,14 +28,13 @@ static constexpr double kPasses = 3;
 
 Sharding::Sharding(StepOp model, AxesAttr over)
     : model(model), body(&model.getBody().front()), over(over),
-      dimensions(model, over.getSize()) {
+      dimensions(model, over.getSize()), trained(findTrainedValues(model)) {
   SymbolTable symbols(model->getParentOfType<ModuleOp>());
   llvm::SetVector<ParameterOp> loaded;
   for (auto load : model.getOps<LoadOp>())
     loaded.insert(symbols.lookup<ParameterOp>(load.getParameter()));
   parameters = loaded.takeVector();
   collect();
-  findTrained();
   if (isOfSequence())
     cutPositions();
   else
@@ -57,14 +56,14 @@ void Sharding::collect() {
   }
 }
 
-void Sharding::findTrained() {
-  DenseSet<StringAttr> names;
-  for (ParameterOp parameter : parameters)
-    if (!parameter.getFrozen() && !parameter.getAverage())
-      names.insert(parameter.getSymNameAttr());
-  for (Operation &op : *body) {
+DenseSet<Value> mlir::zero::findTrainedValues(StepOp model) {
+  SymbolTable symbols(model->getParentOfType<ModuleOp>());
+  DenseSet<Value> trained;
+  for (Operation &op : model.getBody().front()) {
     auto load = dyn_cast<LoadOp>(op);
-    bool isTrained = load ? names.contains(load.getParameterAttr().getAttr())
+    auto parameter =
+        load ? symbols.lookup<ParameterOp>(load.getParameter()) : ParameterOp();
+    bool isTrained = load ? !parameter.getFrozen() && !parameter.getAverage()
                           : llvm::any_of(op.getOperands(), [&](Value operand) {
                               return trained.contains(operand);
                             });
@@ -72,6 +71,7 @@ void Sharding::findTrained() {
       if (isTrained && isa<FloatType>(getElementTypeOrSelf(result.getType())))
         trained.insert(result);
   }
+  return trained;
 }
 
 //===----------------------------------------------------------------------===//

@@ -98,6 +98,8 @@ static AxesAttr groupOf(Operation &op) {
     return slice.getCut().getOver();
   if (auto gather = dyn_cast<GatherValueOp>(op))
     return gather.getCut().getOver();
+  if (auto scatter = dyn_cast<ScatterValueOp>(op))
+    return scatter.getCut().getOver();
   if (auto exchange = dyn_cast<ExchangeValueOp>(op))
     return exchange.getFrom().getOver();
   return {};
@@ -135,6 +137,8 @@ LogicalResult Lockstep::exchange(Operation &op,
       results.push_back(addUp(sent));
     else if (auto slice = dyn_cast<SliceValueOp>(op))
       results.push_back(takePart(*sent[index], slice.getCut(), index));
+    else if (auto scatter = dyn_cast<ScatterValueOp>(op))
+      results.push_back(takePart(addUp(sent), scatter.getCut(), index));
     else if (auto swap = dyn_cast<ExchangeValueOp>(op))
       results.push_back(
           takePart(joinParts(sent, swap.getFrom()), swap.getTo(), index));

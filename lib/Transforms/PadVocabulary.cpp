@@ -186,7 +186,7 @@ void PadVocabulary::runOnOperation() {
     return signalPassFailure();
   }
   for (AxesAttr axis : listModelAxes(getOperation()))
-    if (!cutsPositions(axis))
+    if (axis.getPartAxes())
       ranks = axis.getSize();
   if (multiple == 1 && ranks == 1)
     return;

@@ -1,5 +1,6 @@
 //===- ShardModel.cpp - cut a model to what one rank computes -------------===//
 
+#include "LocalExperts.h"
 #include "LocalModel.h"
 
 #include "zero/Analysis/Mesh.h"
@@ -37,11 +38,13 @@ struct ShardModel : public zero::impl::ShardModelBase<ShardModel> {
 
 private:
   LogicalResult shard(StepOp step, AxesAttr over);
+  LogicalResult shardExperts(StepOp step, AxesAttr over);
 };
 } // namespace
 
 /// Cuts the parameters themselves, once all that reads them is rewritten.
-static void cutParameters(ModuleOp module, const Sharding &sharding) {
+template <typename ShardingT>
+static void cutParameters(ModuleOp module, const ShardingT &sharding) {
   for (ParameterOp parameter : module.getOps<ParameterOp>())
     if (CutAttr cut = sharding.cutOf(parameter)) {
       parameter.setType(cut.getPartType(parameter.getTensorType()));
@@ -49,7 +52,8 @@ static void cutParameters(ModuleOp module, const Sharding &sharding) {
     }
 }
 
-static void reportParameters(StepOp step, const Sharding &sharding) {
+template <typename ShardingT>
+static void reportParameters(StepOp step, const ShardingT &sharding) {
   int64_t parameters = 0, cut = 0, elements = 0, cutElements = 0;
   for (ParameterOp parameter :
        step->getParentOfType<ModuleOp>().getOps<ParameterOp>()) {
@@ -105,11 +109,23 @@ static void divideByCounts(StepOp step) {
   }
 }
 
+LogicalResult ShardModel::shardExperts(StepOp step, AxesAttr over) {
+  ExpertSharding sharding(step, over);
+  if (failed(sharding.verify()))
+    return failure();
+  reportParameters(step, sharding);
+  LocalExperts(step, sharding).run();
+  cutParameters(getOperation(), sharding);
+  return success();
+}
+
 LogicalResult ShardModel::shard(StepOp step, AxesAttr over) {
   for (ParameterOp parameter : getOperation().getOps<ParameterOp>())
     if (parameter.getCutAttr())
       return parameter.emitOpError("is cut already; give the model as it was "
                                    "before zero-shard-model");
+  if (cutsExperts(over))
+    return shardExperts(step, over);
   if (cutsPositions(over)) {
     if (failed(verifyTracked(step, over)))
       return failure();

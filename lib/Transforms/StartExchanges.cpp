@@ -75,6 +75,18 @@ static void start(ExchangeValueOp op) {
   op.erase();
 }
 
+/// Each rank gets what all have of its part, and adds it up.
+static void start(ScatterValueOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), OpBuilder(op));
+  Value rows = buildParts(b, op.getCut(), op.getValue());
+  Value parts =
+      startAndWait<AllToAllOp>(b, op, rows, op.getCut().getOver(),
+                               cast<RankedTensorType>(rows.getType()));
+  op.replaceAllUsesWith(nn::buildReshape(b, nn::buildSum(b, parts, /*dim=*/0),
+                                         cast<RankedTensorType>(op.getType())));
+  op.erase();
+}
+
 /// The product of a row [1, 0, 0, ...] with rows that are all the value, of
 /// which each rank computes a part of the sum. Two numbers a rank, so that they
 /// are parts and not its own.
@@ -120,6 +132,7 @@ struct StartExchanges : public zero::impl::StartExchangesBase<StartExchanges> {
     getOperation().walk([](SliceValueOp op) { cutRows(op); });
     getOperation().walk([](AllReduceValueOp op) { start(op); });
     getOperation().walk([](GatherValueOp op) { start(op); });
+    getOperation().walk([](ScatterValueOp op) { start(op); });
     getOperation().walk([](ExchangeValueOp op) { start(op); });
   }
 };

@@ -128,11 +128,32 @@ static bool isUniform(const State &state, CutAttr cut) {
   return state.kind == State::Same && state.isUniform(cut.getDim());
 }
 
+/// What ranks have of their own samples is in one order for all that is brought
+/// together, or goes back to them.
+static LogicalResult checkSamples(Operation *op, CutAttr cut) {
+  if (cut.getRepeats() == 1 && cut.getPieces().size() == 1)
+    return success();
+  return op->emitOpError("over ")
+         << cut.getOver() << " has the samples of ranks in " << cut.getRepeats()
+         << " times " << cut.getPieces().size()
+         << " pieces, wanted those of a rank behind those of the one before";
+}
+
 LogicalResult Values::visitGather(GatherValueOp op) {
   if (failed(checkGroup(op, op.getCut().getOver())))
     return failure();
   State state = statesOf(op.getValue()).front();
-  if (op.getCut().getOver() == axis && !isUniform(state, op.getCut())) {
+  // Samples of each, though what follows from them may be the same.
+  bool isOfRanks = isOfSamples() &&
+                   (state.kind == State::Own || state.kind == State::Same);
+  if (op.getCut().getOver() == axis && isOfRanks) {
+    if (failed(checkSamples(op, op.getCut())))
+      return failure();
+    State all;
+    all.isTrained = state.isTrained;
+    all.isReplicated = state.isTrained && op.getReplicated();
+    state = all;
+  } else if (op.getCut().getOver() == axis && !isUniform(state, op.getCut())) {
     Layout wanted{static_cast<unsigned>(op.getCut().getDim()),
                   blocksOf(op.getCut())};
     bool fits = llvm::is_contained(state.layouts, wanted) ||
@@ -143,7 +164,31 @@ LogicalResult Values::visitGather(GatherValueOp op) {
              << ", wanted " << describe(wanted);
     State whole;
     whole.isTrained = state.isTrained;
+    whole.isReplicated = state.isTrained && op.getReplicated();
     state = whole;
+  }
+  give(op.getResult(), state);
+  return success();
+}
+
+/// Each rank gets its part of the sum, or what is of its own samples.
+LogicalResult Values::visitScatter(ScatterValueOp op) {
+  if (failed(checkGroup(op, op.getCut().getOver())))
+    return failure();
+  State state = statesOf(op.getValue()).front();
+  if (op.getCut().getOver() == axis) {
+    if (state.kind != State::Term)
+      return op.emitOpError("over ")
+             << axis << " adds up what is " << describe(state)
+             << ", wanted the terms of a sum";
+    if (isOfSamples() && failed(checkSamples(op, op.getCut())))
+      return failure();
+    State part = isOfSamples()
+                     ? State::of(State::Own)
+                     : State::cut({static_cast<unsigned>(op.getCut().getDim()),
+                                   blocksOf(op.getCut())});
+    part.isTrained = state.isTrained;
+    state = part;
   }
   give(op.getResult(), state);
   return success();
@@ -187,12 +232,14 @@ LogicalResult Values::visitStartGather(StartAllGatherOp op) {
     give(op.getPending(), state);
     return success();
   }
-  if (state.kind != State::Cut)
+  bool isOfRanks = isOfSamples() &&
+                   (state.kind == State::Own || state.kind == State::Same);
+  if (state.kind != State::Cut && !isOfRanks)
     return op.emitOpError("over ")
            << axis << " brings together what is " << describe(state)
            << ", wanted parts of a dimension";
   State gathered;
-  if (!state.isOwn) {
+  if (state.kind == State::Cut && !state.isOwn) {
     const Layout &layout = state.layouts.front();
     gathered.kind = State::Gathered;
     gathered.stride = op.getTensorType().getNumElements();
@@ -248,6 +295,11 @@ LogicalResult Values::visitAllToAll(AllToAllOp op) {
   if (failed(checkGroup(op, op.getOver())))
     return failure();
   auto type = cast<RankedTensorType>(op.getValue().getType());
+  if (state.kind == State::Term && isOfSamples() &&
+      type.getDimSize(0) == axis.getSize()) {
+    give(op.getPending(), State::of(State::Terms));
+    return success();
+  }
   std::optional<State> gathered;
   if (state.kind == State::Cut && type.getDimSize(0) == axis.getSize())
     gathered = exchanged(op.getValue(), state);

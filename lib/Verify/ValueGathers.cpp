@@ -210,6 +210,10 @@ static std::optional<State> move(const Moved &moved, const State &state,
     return std::nullopt;
   case State::None:
   case State::Term:
+  case State::Own:
+  case State::Sorted:
+  case State::Placed:
+  case State::Terms:
     return std::nullopt;
   }
   llvm_unreachable("all kinds are covered");

@@ -81,6 +81,24 @@ bool Rule::fitsRanged(size_t ranged, const Blocks &blocks) {
   return true;
 }
 
+/// Whether rows come into an order.
+static bool hasOrder(const zrt::Factors &factors) {
+  return llvm::any_of(factors.factors, [](const zrt::Factor &factor) {
+    return factor.kind == FactorKind::OwnOrder;
+  });
+}
+
+static bool isRow(const zrt::Factors &factors,
+                  const zrt::FactoredTensor &tensor) {
+  return !tensor.dimensions.empty() &&
+         hasFactor(tensor.dimensions.front(), [&](size_t factor) {
+           return factors.factors[factor].kind == FactorKind::OwnOrder &&
+                  llvm::none_of(factors.operands, [&](const auto &operand) {
+                    return hasFactorOf(operand, factor);
+                  });
+         });
+}
+
 std::optional<States> Rule::rangeResults(size_t ranged) {
   const auto &firsts = findFirsts(operands)->numbers;
   int64_t size = firsts.size() > 1 ? firsts[1] : 0;
@@ -119,6 +137,10 @@ std::optional<States> Rule::rangeResults(size_t ranged) {
         state = State::cut({static_cast<unsigned>(dim), part});
     if (state.kind == State::Cut)
       continue;
+    if (hasOrder(factors)) {
+      state.kind = isRow(factors, tensor) ? State::Sorted : State::Placed;
+      continue;
+    }
     state.kind = isLinear ? State::Term : State::Cut;
     state.isOwn = state.isOfRange = !isLinear;
   }

@@ -63,6 +63,11 @@ private:
   bool fitsRanged(size_t ranged, const Blocks &blocks);
   std::optional<States> rangeResults(size_t ranged);
   std::optional<States> termResults();
+  std::optional<States> ownResults();
+  std::optional<States> addedResults();
+  bool readsExperts() const;
+  std::optional<States> sortedResults();
+  bool fitsSorted(unsigned operand, size_t rows, CutFactors &experts);
 
   Operation *op;
   const zrt::Factors &factors;

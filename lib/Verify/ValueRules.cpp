@@ -219,6 +219,12 @@ std::optional<States> Rule::run() {
       return fail("reads " + nameOf(index) + ", which is " + describe(state));
   if (std::optional<size_t> ranged = findRanged())
     return rangeResults(*ranged);
+  if (has(State::Terms))
+    return addedResults();
+  if (has(State::Sorted) || has(State::Placed) || readsExperts())
+    return sortedResults();
+  if (has(State::Own))
+    return ownResults();
   if (has(State::Cut))
     return cutResults();
   return has(State::Term) ? termResults() : sameResults();

@@ -33,6 +33,14 @@ std::string verify::describe(const State &state) {
     return "the term of a sum on each rank";
   case State::Gathered:
     return "the parts of all ranks in their order";
+  case State::Own:
+    return "of each rank's own samples";
+  case State::Sorted:
+    return "rows in the order of each rank's experts";
+  case State::Placed:
+    return "places of such rows";
+  case State::Terms:
+    return "what all ranks have of each one's part";
   }
   llvm_unreachable("all kinds are covered");
 }

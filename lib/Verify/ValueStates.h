@@ -25,6 +25,10 @@ struct State {
     Cut,      ///< each has a part
     Term,     ///< each has a term of a sum
     Gathered, ///< all have the parts of all of them, in the order of ranks
+    Own,      ///< each has what follows from samples of its own
+    Sorted,   ///< each has rows in an order of its own, of its experts
+    Placed,   ///< each has integers that say where such rows are
+    Terms, ///< each has a term of all ranks for its part, one behind the other
   };
   Kind kind = Same;
 
@@ -62,16 +66,13 @@ struct State {
   bool isTrained = false, isReplicated = false;
 
   bool isUniform(unsigned dim) const { return uniform >> dim & 1; }
-  static State none() {
+  static State none() { return of(None); }
+  static State of(Kind kind) {
     State state;
-    state.kind = None;
+    state.kind = kind;
     return state;
   }
-  static State term() {
-    State state;
-    state.kind = Term;
-    return state;
-  }
+  static State term() { return of(Term); }
   static State cut(Layout layout) {
     State state;
     state.kind = Cut;

@@ -31,6 +31,7 @@ private:
   LogicalResult visitReduce(Operation *op, AxesAttr over);
   LogicalResult visitSlice(SliceValueOp op);
   LogicalResult visitGather(GatherValueOp op);
+  LogicalResult visitScatter(ScatterValueOp op);
   LogicalResult visitExchange(ExchangeValueOp op);
   LogicalResult visitStartGather(StartAllGatherOp op);
   LogicalResult visitAllToAll(AllToAllOp op);
@@ -44,8 +45,10 @@ private:
     return llvm::is_contained(over.getNames(), axis.getNames().front());
   }
 
-  /// Whether gradients of parameters are added up over the axis by ZeRO.
+  /// Whether gradients of parameters are added up over the axis by ZeRO: ranks
+  /// have parts of the positions, or samples of their own.
   bool isOfPositions() const { return cutsPositions(axis); }
+  bool isOfSamples() const { return cutsExperts(axis); }
 
   States statesOf(ValueRange values) const;
   void give(Value value, State state) { states[value] = std::move(state); }

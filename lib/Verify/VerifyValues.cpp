@@ -48,7 +48,7 @@ LogicalResult Values::visitLoad(LoadOp op) {
     state = State::cut(*layout);
   state.isTrained =
       isModel && !parameter.getFrozen() && !parameter.getAverage();
-  state.isReplicated = state.isTrained && isOfPositions();
+  state.isReplicated = state.isTrained && (isOfPositions() || isOfSamples());
   give(op.getResult(), state);
   return success();
 }
@@ -72,6 +72,10 @@ LogicalResult Values::visitGradient(GradientOp op) {
     wanted = State::cut(*layout);
   bool fits = found.kind == wanted.kind &&
               (!layout || llvm::is_contained(found.layouts, *layout));
+  // Of samples, of all experts' rows, or of no samples: ZeRO takes the mean.
+  if (isOfSamples() && !layout)
+    fits = found.kind == State::Own || found.kind == State::Term ||
+           found.kind == State::Same;
   if (fits)
     return success();
   InFlightDiagnostic error = op.emitOpError("of ")
@@ -92,7 +96,9 @@ LogicalResult Values::visitGradient(GradientOp op) {
 LogicalResult Values::visitYield(YieldOp op) {
   for (auto [index, value] : llvm::enumerate(op.getOperands())) {
     const State state = statesOf(value).front();
-    if (state.kind != State::Same)
+    bool isSame = state.kind == State::Same ||
+                  (state.kind == State::Own && isOfSamples());
+    if (!isSame)
       return op.emitOpError("over ")
              << axis << " yields value " << index << ", which is "
              << describe(state) << "; wanted the same on all ranks";
@@ -201,6 +207,7 @@ LogicalResult Values::visit(Operation *op) {
           [&](auto reduce) { return visitReduce(reduce, reduce.getOver()); })
       .Case<SliceValueOp>([&](SliceValueOp of) { return visitSlice(of); })
       .Case<GatherValueOp>([&](GatherValueOp of) { return visitGather(of); })
+      .Case<ScatterValueOp>([&](ScatterValueOp of) { return visitScatter(of); })
       .Case<ExchangeValueOp>(
           [&](ExchangeValueOp of) { return visitExchange(of); })
       .Case<AllToAllOp>([&](AllToAllOp of) { return visitAllToAll(of); })
@@ -243,7 +250,7 @@ LogicalResult Values::visitBlock(Block &block) {
 
 LogicalResult Values::run() {
   for (Value argument : step.getBody().getArguments())
-    give(argument, State());
+    give(argument, State::of(isOfSamples() ? State::Own : State::Same));
   if (isModel)
     return visitBlock(step.getBody().front());
   for (Operation &region : step.getBody().front())

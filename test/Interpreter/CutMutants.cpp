@@ -197,8 +197,25 @@ std::vector<CutMutant> Lister::run() {
       addOnce(term);
     if (auto slice = dyn_cast<SliceValueOp>(op))
       addCut(slice);
-    if (auto gather = dyn_cast<GatherValueOp>(op))
+    if (auto gather = dyn_cast<GatherValueOp>(op)) {
       addCut(gather);
+      if (op->getParentOfType<StepOp>().isModel() && gather.getReplicated())
+        add("not replicated", [](Operation *changed) {
+          cast<GatherValueOp>(changed).setReplicated(false);
+        });
+    }
+    if (auto scatter = dyn_cast<ScatterValueOp>(op)) {
+      addCut(scatter);
+      add("of this rank's term", [](Operation *changed) {
+        auto op = cast<ScatterValueOp>(changed);
+        OpBuilder builder(op);
+        op.replaceAllUsesWith(SliceValueOp::create(builder, op.getLoc(),
+                                                   op.getType(), op.getValue(),
+                                                   op.getCut())
+                                  .getResult());
+        op.erase();
+      });
+    }
     if (auto exchange = dyn_cast<ExchangeValueOp>(op))
       addExchange(exchange);
     if (auto parameter = dyn_cast<ParameterOp>(op))

@@ -57,3 +57,15 @@ func.func @exchange(%x: tensor<2x8x4x3xf32>) -> tensor<2x16x2x3xf32> {
   %y = zero.exchange_value %x from <dim 1 of [16] over <tensor = 2>> to <dim 2 of [4] over <tensor = 2>> : tensor<2x8x4x3xf32> -> tensor<2x16x2x3xf32>
   return %y : tensor<2x16x2x3xf32>
 }
+
+// Each rank gets what all have of its rows, and adds it up.
+// CHECK-LABEL: func.func @scatter
+func.func @scatter(%x: tensor<8x4xf32>) -> tensor<4x4xf32> {
+  // CHECK: %[[R:.*]] = tensor.expand_shape {{.*}} into tensor<2x1x16xf32>
+  // CHECK: %[[P:.*]] = zero.all_to_all %[[R]] over <tensor = 2> : tensor<2x1x16xf32> -> <tensor<2x1x16xf32>>
+  // CHECK: %[[W:.*]] = zero.wait %[[P]]
+  // CHECK: nn.reduce sum %[[W]] dims [0] : (tensor<2x1x16xf32>) -> tensor<1x16xf32>
+  // CHECK: tensor.expand_shape {{.*}} into tensor<4x4xf32>
+  %y = zero.scatter_value %x cut <dim 0 of [8] over <tensor = 2>> : tensor<8x4xf32> -> tensor<4x4xf32>
+  return %y : tensor<4x4xf32>
+}

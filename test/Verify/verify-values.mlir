@@ -414,3 +414,151 @@ zero.step @rows_of_parts(%x: tensor<8x4xf32> {zero.input = "x"}) {
   zero.apply {
   }
 }
+// -----
+// What is right: experts of each rank, with the rows of both.
+zero.mesh @mesh <data = 2, expert = 2>
+zero.parameter @bias : tensor<8xf32> = #zero.ones
+zero.parameter @w : tensor<2x8x8xf32> = #zero.ones cut <dim 0 of [4] over <expert = 2>>
+zero.step @experts(%x0: tensor<4x8xf32> {zero.input = "x"}, %i: tensor<4x2xi32> {zero.input = "i"}) {
+  %b = zero.load @bias : tensor<8xf32>
+  %n = nn.broadcast %b dims [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %x = arith.addf %x0, %n : tensor<4x8xf32>
+  %w = zero.load @w : tensor<2x8x8xf32>
+  %r = zero.gather_value %x replicated cut <dim 0 of [8] over <expert = 2>> : tensor<4x8xf32> -> tensor<8x8xf32>
+  %j = zero.gather_value %i cut <dim 0 of [8] over <expert = 2>> : tensor<4x2xi32> -> tensor<8x2xi32>
+  %table = arith.constant dense<[0, 2]> : tensor<2xi32>
+  %own = zero.slice_value %table cut <dim 0 of [2] over <expert = 2>> : tensor<2xi32> -> tensor<1xi32>
+  %f = tensor.collapse_shape %own [] : tensor<1xi32> into tensor<i32>
+  %s, %p, %o = nn.dispatch %r, %j first %f experts 4 : (tensor<8x8xf32>, tensor<8x2xi32>, tensor<i32>) -> (tensor<16x8xf32>, tensor<8x2xi32>, tensor<2xi32>)
+  %h = nn.grouped_matmul %s, %w offsets %o : (tensor<16x8xf32>, tensor<2x8x8xf32>, tensor<2xi32>) -> tensor<16x8xf32>
+  %a = nn.silu %h : tensor<16x8xf32>
+  %t = nn.combine %a, %p : (tensor<16x8xf32>, tensor<8x2xi32>) -> tensor<8x8xf32>
+  %z = zero.scatter_value %t cut <dim 0 of [8] over <expert = 2>> : tensor<8x8xf32> -> tensor<4x8xf32>
+  %l = nn.reduce sum %z dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+// Gradients of the rows would be those of one rank.
+zero.mesh @mesh <data = 2, expert = 2>
+zero.parameter @bias : tensor<8xf32> = #zero.ones
+zero.parameter @w : tensor<2x8x8xf32> = #zero.ones cut <dim 0 of [4] over <expert = 2>>
+zero.step @not_replicated(%x0: tensor<4x8xf32> {zero.input = "x"}, %i: tensor<4x2xi32> {zero.input = "i"}) {
+  %b = zero.load @bias : tensor<8xf32>
+  %n = nn.broadcast %b dims [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %x = arith.addf %x0, %n : tensor<4x8xf32>
+  %w = zero.load @w : tensor<2x8x8xf32>
+  %r = zero.gather_value %x cut <dim 0 of [8] over <expert = 2>> : tensor<4x8xf32> -> tensor<8x8xf32>
+  %j = zero.gather_value %i cut <dim 0 of [8] over <expert = 2>> : tensor<4x2xi32> -> tensor<8x2xi32>
+  %table = arith.constant dense<[0, 2]> : tensor<2xi32>
+  %own = zero.slice_value %table cut <dim 0 of [2] over <expert = 2>> : tensor<2xi32> -> tensor<1xi32>
+  %f = tensor.collapse_shape %own [] : tensor<1xi32> into tensor<i32>
+  // expected-error @below {{over #zero.axes<expert = 2> reads operand 0, of which each rank gives another gradient; wanted a 'zero.replicate' between, whose gradient is their sum}}
+  %s, %p, %o = nn.dispatch %r, %j first %f experts 4 : (tensor<8x8xf32>, tensor<8x2xi32>, tensor<i32>) -> (tensor<16x8xf32>, tensor<8x2xi32>, tensor<2xi32>)
+  %h = nn.grouped_matmul %s, %w offsets %o : (tensor<16x8xf32>, tensor<2x8x8xf32>, tensor<2xi32>) -> tensor<16x8xf32>
+  %a = nn.silu %h : tensor<16x8xf32>
+  %t = nn.combine %a, %p : (tensor<16x8xf32>, tensor<8x2xi32>) -> tensor<8x8xf32>
+  %z = zero.scatter_value %t cut <dim 0 of [8] over <expert = 2>> : tensor<8x8xf32> -> tensor<4x8xf32>
+  %l = nn.reduce sum %z dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+// Each rank would sort by its own choices.
+zero.mesh @mesh <data = 2, expert = 2>
+zero.parameter @bias : tensor<8xf32> = #zero.ones
+zero.parameter @w : tensor<2x8x8xf32> = #zero.ones cut <dim 0 of [4] over <expert = 2>>
+zero.step @own_choices(%x0: tensor<4x8xf32> {zero.input = "x"}, %i: tensor<4x2xi32> {zero.input = "i"}) {
+  %b = zero.load @bias : tensor<8xf32>
+  %n = nn.broadcast %b dims [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %x = arith.addf %x0, %n : tensor<4x8xf32>
+  %w = zero.load @w : tensor<2x8x8xf32>
+  %r = zero.gather_value %x replicated cut <dim 0 of [8] over <expert = 2>> : tensor<4x8xf32> -> tensor<8x8xf32>
+  %j = tensor.concat dim(0) %i, %i : (tensor<4x2xi32>, tensor<4x2xi32>) -> tensor<8x2xi32>
+  %table = arith.constant dense<[0, 2]> : tensor<2xi32>
+  %own = zero.slice_value %table cut <dim 0 of [2] over <expert = 2>> : tensor<2xi32> -> tensor<1xi32>
+  %f = tensor.collapse_shape %own [] : tensor<1xi32> into tensor<i32>
+  // expected-error @below {{over #zero.axes<expert = 2> reads operand 1, which is of each rank's own samples, with ranges of 2 indices; wanted the whole}}
+  %s, %p, %o = nn.dispatch %r, %j first %f experts 4 : (tensor<8x8xf32>, tensor<8x2xi32>, tensor<i32>) -> (tensor<16x8xf32>, tensor<8x2xi32>, tensor<2xi32>)
+  %h = nn.grouped_matmul %s, %w offsets %o : (tensor<16x8xf32>, tensor<2x8x8xf32>, tensor<2xi32>) -> tensor<16x8xf32>
+  %a = nn.silu %h : tensor<16x8xf32>
+  %t = nn.combine %a, %p : (tensor<16x8xf32>, tensor<8x2xi32>) -> tensor<8x8xf32>
+  %z = zero.scatter_value %t cut <dim 0 of [8] over <expert = 2>> : tensor<8x8xf32> -> tensor<4x8xf32>
+  %l = nn.reduce sum %z dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+// Ranks would have the experts of one another.
+zero.mesh @mesh <data = 2, expert = 2>
+zero.parameter @bias : tensor<8xf32> = #zero.ones
+zero.parameter @w : tensor<2x8x8xf32> = #zero.ones cut <dim 0 of [4] over <expert = 2>>
+zero.step @both_first(%x0: tensor<4x8xf32> {zero.input = "x"}, %i: tensor<4x2xi32> {zero.input = "i"}) {
+  %b = zero.load @bias : tensor<8xf32>
+  %n = nn.broadcast %b dims [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %x = arith.addf %x0, %n : tensor<4x8xf32>
+  %w = zero.load @w : tensor<2x8x8xf32>
+  %r = zero.gather_value %x replicated cut <dim 0 of [8] over <expert = 2>> : tensor<4x8xf32> -> tensor<8x8xf32>
+  %j = zero.gather_value %i cut <dim 0 of [8] over <expert = 2>> : tensor<4x2xi32> -> tensor<8x2xi32>
+  %table = arith.constant dense<[2, 0]> : tensor<2xi32>
+  %own = zero.slice_value %table cut <dim 0 of [2] over <expert = 2>> : tensor<2xi32> -> tensor<1xi32>
+  %f = tensor.collapse_shape %own [] : tensor<1xi32> into tensor<i32>
+  // expected-error @below {{over #zero.axes<expert = 2> has ranges that begin at 2 on rank 0 of the axis; wanted equal ranges, one behind the other}}
+  %s, %p, %o = nn.dispatch %r, %j first %f experts 4 : (tensor<8x8xf32>, tensor<8x2xi32>, tensor<i32>) -> (tensor<16x8xf32>, tensor<8x2xi32>, tensor<2xi32>)
+  %h = nn.grouped_matmul %s, %w offsets %o : (tensor<16x8xf32>, tensor<2x8x8xf32>, tensor<2xi32>) -> tensor<16x8xf32>
+  %a = nn.silu %h : tensor<16x8xf32>
+  %t = nn.combine %a, %p : (tensor<16x8xf32>, tensor<8x2xi32>) -> tensor<8x8xf32>
+  %z = zero.scatter_value %t cut <dim 0 of [8] over <expert = 2>> : tensor<8x8xf32> -> tensor<4x8xf32>
+  %l = nn.reduce sum %z dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+// Both ranks have these matrices, which are not those of their experts.
+zero.mesh @mesh <data = 2, expert = 2>
+zero.parameter @bias : tensor<8xf32> = #zero.ones
+zero.parameter @w : tensor<2x8x8xf32> = #zero.ones 
+zero.step @same_matrices(%x0: tensor<4x8xf32> {zero.input = "x"}, %i: tensor<4x2xi32> {zero.input = "i"}) {
+  %b = zero.load @bias : tensor<8xf32>
+  %n = nn.broadcast %b dims [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %x = arith.addf %x0, %n : tensor<4x8xf32>
+  %w = zero.load @w : tensor<2x8x8xf32>
+  %r = zero.gather_value %x replicated cut <dim 0 of [8] over <expert = 2>> : tensor<4x8xf32> -> tensor<8x8xf32>
+  %j = zero.gather_value %i cut <dim 0 of [8] over <expert = 2>> : tensor<4x2xi32> -> tensor<8x2xi32>
+  %table = arith.constant dense<[0, 2]> : tensor<2xi32>
+  %own = zero.slice_value %table cut <dim 0 of [2] over <expert = 2>> : tensor<2xi32> -> tensor<1xi32>
+  %f = tensor.collapse_shape %own [] : tensor<1xi32> into tensor<i32>
+  %s, %p, %o = nn.dispatch %r, %j first %f experts 4 : (tensor<8x8xf32>, tensor<8x2xi32>, tensor<i32>) -> (tensor<16x8xf32>, tensor<8x2xi32>, tensor<2xi32>)
+  // expected-error @below {{over #zero.axes<expert = 2> reads operand 1, which is the same on all ranks, with rows in the order of each rank's experts; wanted such rows, what goes with them on that rank, or what is the same for all rows}}
+  %h = nn.grouped_matmul %s, %w offsets %o : (tensor<16x8xf32>, tensor<2x8x8xf32>, tensor<2xi32>) -> tensor<16x8xf32>
+  %a = nn.silu %h : tensor<16x8xf32>
+  %t = nn.combine %a, %p : (tensor<16x8xf32>, tensor<8x2xi32>) -> tensor<8x8xf32>
+  %z = zero.scatter_value %t cut <dim 0 of [8] over <expert = 2>> : tensor<8x8xf32> -> tensor<4x8xf32>
+  %l = nn.reduce sum %z dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+// What other ranks have for a row is left out.
+zero.mesh @mesh <data = 2, expert = 2>
+zero.parameter @bias : tensor<8xf32> = #zero.ones
+zero.parameter @w : tensor<2x8x8xf32> = #zero.ones cut <dim 0 of [4] over <expert = 2>>
+zero.step @term_alone(%x0: tensor<4x8xf32> {zero.input = "x"}, %i: tensor<4x2xi32> {zero.input = "i"}) {
+  %b = zero.load @bias : tensor<8xf32>
+  %n = nn.broadcast %b dims [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %x = arith.addf %x0, %n : tensor<4x8xf32>
+  %w = zero.load @w : tensor<2x8x8xf32>
+  %r = zero.gather_value %x replicated cut <dim 0 of [8] over <expert = 2>> : tensor<4x8xf32> -> tensor<8x8xf32>
+  %j = zero.gather_value %i cut <dim 0 of [8] over <expert = 2>> : tensor<4x2xi32> -> tensor<8x2xi32>
+  %table = arith.constant dense<[0, 2]> : tensor<2xi32>
+  %own = zero.slice_value %table cut <dim 0 of [2] over <expert = 2>> : tensor<2xi32> -> tensor<1xi32>
+  %f = tensor.collapse_shape %own [] : tensor<1xi32> into tensor<i32>
+  %s, %p, %o = nn.dispatch %r, %j first %f experts 4 : (tensor<8x8xf32>, tensor<8x2xi32>, tensor<i32>) -> (tensor<16x8xf32>, tensor<8x2xi32>, tensor<2xi32>)
+  %h = nn.grouped_matmul %s, %w offsets %o : (tensor<16x8xf32>, tensor<2x8x8xf32>, tensor<2xi32>) -> tensor<16x8xf32>
+  %a = nn.silu %h : tensor<16x8xf32>
+  %t = nn.combine %a, %p : (tensor<16x8xf32>, tensor<8x2xi32>) -> tensor<8x8xf32>
+  // expected-error @below {{over #zero.axes<expert = 2> takes a part of what is the term of a sum on each rank; wanted the same on all ranks}}
+  %z = zero.slice_value %t cut <dim 0 of [8] over <expert = 2>> : tensor<8x8xf32> -> tensor<4x8xf32>
+  %l = nn.reduce sum %z dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}

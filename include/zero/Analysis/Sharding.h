@@ -16,6 +16,10 @@
 
 namespace mlir::zero {
 
+/// The values of `model` of which a gradient is wanted: floats that follow from
+/// what is trained.
+DenseSet<Value> findTrainedValues(StepOp model);
+
 /// What a class of dimensions gains and costs where an axis cuts it, in a
 /// micro-batch, forward and backward.
 struct CutCost {
@@ -92,7 +96,6 @@ private:
   }
 
   void collect();
-  void findTrained();
   SmallVector<CutCost> findCandidates() const;
   CutCost price(DimensionId atom) const;
   bool excludes(DimensionId atom) const;

@@ -350,7 +350,7 @@ def PadVocabulary : Pass<"zero-pad-vocabulary", "::mlir::ModuleOp"> {
 }
 
 def ShardModel : Pass<"zero-shard-model", "::mlir::ModuleOp"> {
-  let summary = "Cut a model to what one rank of an axis tensor or sequence computes";
+  let summary = "Cut a model to what one rank of an axis tensor, sequence or expert computes";
   let description = [{
     Where the module's mesh has an axis `tensor`, each of its ranks computes a part of
     the model on the same samples. Which classes of dimensions are cut follows from
@@ -382,11 +382,19 @@ def ShardModel : Pass<"zero-shard-model", "::mlir::ModuleOp"> {
     Of dropout each rank computes its part (`nn.partial_dropout`): the elements that one
     rank would drop.
 
+    Over an axis `expert` each rank has samples of its own and an equal range of the
+    experts. Where rows are sorted by experts (`nn.dispatch`), those of all ranks are
+    gathered, and a rank sorts them for its experts; what is computed of such rows and of
+    matrices of experts it computes of its part; and where rows come back
+    (`nn.combine`), their weights are gathered as well, and a `zero.scatter_value` gives
+    each rank the sum for its rows. Each choice is computed, on one rank: memory between
+    is that of the rows of all ranks. All else is as on an axis of samples.
+
     - Needs: a `zero.mesh`; before `zero-differentiate`, which gives exchanges their
       gradients.
     - Leaves: a model of the same loss. Sums over what is cut are added in another
       order. A remark says how many parameters are cut.
-    - Not done here: a mesh that has both axes, of more than one rank each. A class that is worth cutting
+    - Not done here: a mesh that has two of these axes, of more than one rank each. A class that is worth cutting
       and is no multiple of the axis is an error, but for a vocabulary that
       `zero-pad-vocabulary` could not pad: it stays whole.
 

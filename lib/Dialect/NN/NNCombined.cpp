@@ -1,8 +1,9 @@
 //===- NNCombined.cpp - operations of which each rank has a range ---------===//
 //
 // What becomes of lookups and losses where ranks have ranges of the vocabulary,
-// of dropout where they have ranges of anything, and the gradients of the
-// operations that each rank then computes.
+// of rows that go to experts where they have some of these, of dropout where
+// they have ranges of anything, and the gradients of the operations that each
+// rank then computes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -103,6 +104,27 @@ LogicalResult PartialCrossEntropyOp::buildGradient(
       orZeros(builder, resultGradients[1], getLse()), getLogits(), getTargets(),
       getFirst(), getLse(), getSum(), getIgnoreIndex(), getClasses());
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// dispatch
+//===----------------------------------------------------------------------===//
+
+/// Of a range of the experts. Where all choices have a row, all choices of the
+/// rows that are given have one.
+SmallVector<Value> DispatchOp::buildOfRange(OpBuilder &builder,
+                                            ValueRange operands,
+                                            RankRange &range) {
+  RankedTensorType sorted = typeOf(getSorted()), places = typeOf(getPlaces());
+  RankedTensorType rows = typeOf(operands[0]), ids = typeOf(operands[1]);
+  const int64_t all = places.getNumElements();
+  const int64_t kept =
+      all == 0 ? 0 : sorted.getDimSize(0) * ids.getNumElements() / all;
+  auto op = DispatchOp::create(
+      builder, getLoc(), rows.clone({kept, rows.getDimSize(1)}), ids,
+      typeOf(getOffsets()).clone({range.getSize()}), operands[0], operands[1],
+      range.getFirst(), getExperts());
+  return llvm::to_vector_of<Value>(op.getResults());
 }
 
 //===----------------------------------------------------------------------===//

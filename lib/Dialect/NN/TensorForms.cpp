@@ -51,6 +51,13 @@ Value mlir::nn::buildProduct(ImplicitLocOpBuilder &b, Value left, Value right) {
       /*rows=*/DenseI64ArrayAttr());
 }
 
+Value mlir::nn::buildSum(ImplicitLocOpBuilder &b, Value value, int64_t dim) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape.erase(shape.begin() + dim);
+  return ReduceOp::create(b, type.clone(shape), value, Reduction::Sum, {dim});
+}
+
 Value mlir::nn::buildTranspose(ImplicitLocOpBuilder &b, Value value,
                                ArrayRef<int64_t> permutation) {
   auto type = cast<RankedTensorType>(value.getType());

@@ -106,6 +106,14 @@ LogicalResult GatherValueOp::verify() {
   return verifyCut(*this, getCut(), getResult(), getValue());
 }
 
+LogicalResult ScatterValueOp::verify() {
+  if (getCut().getPieces().size() != 1) // (C3)
+    return emitOpError("cuts dimension ")
+           << getCut().getDim() << " in " << getCut().getPieces().size()
+           << " pieces, wanted one";
+  return verifyCut(*this, getCut(), getValue(), getResult());
+}
+
 RankedTensorType ExchangeValueOp::getWholeType() {
   return getFrom().getWholeType(cast<RankedTensorType>(getValue().getType()));
 }
@@ -155,6 +163,9 @@ LogicalResult SliceValueOp::verifySymbolUses(SymbolTableCollection &) {
   return verifyIsOfMesh(*this, getCut().getOver());
 }
 LogicalResult GatherValueOp::verifySymbolUses(SymbolTableCollection &) {
+  return verifyIsOfMesh(*this, getCut().getOver());
+}
+LogicalResult ScatterValueOp::verifySymbolUses(SymbolTableCollection &) {
   return verifyIsOfMesh(*this, getCut().getOver());
 }
 LogicalResult ExchangeValueOp::verifySymbolUses(SymbolTableCollection &) {
@@ -211,8 +222,22 @@ LogicalResult GatherValueOp::buildGradient(OpBuilder &builder,
                                            ArrayRef<Value> results,
                                            ArrayRef<bool>,
                                            MutableArrayRef<Value> gradients) {
-  gradients[0] = SliceValueOp::create(builder, getLoc(), getValue().getType(),
-                                      results[0], getCut());
+  Type type = getValue().getType();
+  if (getReplicated())
+    gradients[0] =
+        ScatterValueOp::create(builder, getLoc(), type, results[0], getCut());
+  else
+    gradients[0] =
+        SliceValueOp::create(builder, getLoc(), type, results[0], getCut());
+  return success();
+}
+
+LogicalResult ScatterValueOp::buildGradient(OpBuilder &builder,
+                                            ArrayRef<Value> results,
+                                            ArrayRef<bool>,
+                                            MutableArrayRef<Value> gradients) {
+  gradients[0] = GatherValueOp::create(builder, getLoc(), getValue().getType(),
+                                       results[0], getCut());
   return success();
 }
 

@@ -125,3 +125,23 @@ func.func @result(%x: tensor<4x2xf32>) {
   %e = zero.exchange_value %x from <dim 1 of [4] over <tensor = 2>> to <dim 0 of [4] over <tensor = 2>> : tensor<4x2xf32> -> tensor<4x4xf32>
   return
 }
+
+// -----
+
+zero.mesh @mesh <data = 2, tensor = 2>
+
+func.func @scattered_pieces(%x: tensor<4x4xf32>) {
+  // expected-error @below {{cuts dimension 0 in 2 pieces, wanted one}}
+  %e = zero.scatter_value %x cut <dim 0 of [2, 2] over <tensor = 2>> : tensor<4x4xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+zero.mesh @mesh <data = 2, tensor = 2>
+
+func.func @scattered_part(%x: tensor<4x4xf32>) {
+  // expected-error @below {{has a part of 'tensor<4x2xf32>', wanted 'tensor<2x4xf32>'}}
+  %e = zero.scatter_value %x cut <dim 0 of [4] over <tensor = 2>> : tensor<4x4xf32> -> tensor<4x2xf32>
+  return
+}

@@ -22,6 +22,10 @@ func.func @values(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   %t = zero.term_value %x over <tensor = 2> : tensor<2x4xf32>
   // CHECK: zero.exchange_value %{{.*}} from <dim 1 of [4] over <tensor = 2>> to <dim 0 of [2] over <tensor = 2>> : tensor<2x2xf32> -> tensor<1x4xf32>
   %e = zero.exchange_value %s from <dim 1 of [4] over <tensor = 2>> to <dim 0 of [2] over <tensor = 2>> : tensor<2x2xf32> -> tensor<1x4xf32>
+  // CHECK: zero.gather_value %{{.*}} replicated cut <dim 0 of [4] over <tensor = 2>> : tensor<2x4xf32> -> tensor<4x4xf32>
+  %w = zero.gather_value %x replicated cut <dim 0 of [4] over <tensor = 2>> : tensor<2x4xf32> -> tensor<4x4xf32>
+  // CHECK: zero.scatter_value %{{.*}} cut <dim 0 of [4] over <tensor = 2>> : tensor<4x4xf32> -> tensor<2x4xf32>
+  %p = zero.scatter_value %w cut <dim 0 of [4] over <tensor = 2>> : tensor<4x4xf32> -> tensor<2x4xf32>
   // CHECK: zero.all_reduce_value %{{.*}} over <data = 2, tensor = 2> : tensor<2x4xf32>
   %y = zero.all_reduce_value %g over <data = 2, tensor = 2> : tensor<2x4xf32>
   return %y : tensor<2x4xf32>

@@ -10,7 +10,7 @@ def NN_DispatchOp : NN_SignedOp<"dispatch",
     [Int<"experts", ">=1">, Present<"first">],
     [Floats<"sorted", "s,w">, Indices<"places", "t,k">,
      Indices<"offsets", "e">],
-    "parallel w, combined e, own t s", [NN_Differentiable]> {
+    "parallel w, combined e, own t s", [NN_Differentiable, NN_Combined]> {
   let summary = "Bring rows into the order of their experts";
   let text = [{
     Row t has chosen the experts `ids[t, k]`, in [0, experts); others are an error at

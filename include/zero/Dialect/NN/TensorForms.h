@@ -29,6 +29,9 @@ Value buildTranspose(ImplicitLocOpBuilder &b, Value value,
 /// The product of the matrices [m, k] and [k, n].
 Value buildProduct(ImplicitLocOpBuilder &b, Value left, Value right);
 
+/// The sum of `value` along `dim`.
+Value buildSum(ImplicitLocOpBuilder &b, Value value, int64_t dim);
+
 /// `value` cut along `dim` into parts of these sizes.
 SmallVector<Value> buildSplit(ImplicitLocOpBuilder &b, Value value, int64_t dim,
                               ArrayRef<int64_t> sizes);

@@ -111,13 +111,35 @@ def Zero_GatherValueOp
   let summary = "A whole value from the parts that the ranks of a group have";
   let description = [{
     Its gradient is `zero.slice_value`: what all ranks compute with the whole is the
-    same.
+    same. With `replicated` each of them computes something else with it, and the
+    gradient is `zero.scatter_value`.
 
     Constraints
     - (C1) the group is axes of the module's mesh, in their order.
     - (C2) the value has the part of the dimension, and the result the whole.
     ```mlir
     %y = zero.gather_value %x cut <dim 1 of [4] over <tensor = 2>> : tensor<2x2x16xf32> -> tensor<2x4x16xf32>
+    %r = zero.gather_value %x replicated cut <dim 0 of [64] over <expert = 2>> : tensor<32x16xf32> -> tensor<64x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$value, Zero_CutAttr:$cut,
+                   UnitAttr:$replicated);
+  let assemblyFormat = "$value (`replicated` $replicated^)? `cut` $cut attr-dict `:` type($value) `->` type($result)";
+}
+
+def Zero_ScatterValueOp
+    : Zero_CutValueOp<"scatter_value", [Zero_ExchangesValue]> {
+  let summary = "This rank's part of the sum of what the ranks of a group have";
+  let description = [{
+    Added in the order of ranks, in f32 for 16-bit floats, and rounded once. The
+    gradient is `zero.gather_value`.
+
+    Constraints
+    - (C1) the group is axes of the module's mesh, in their order.
+    - (C2) the value has the whole dimension, and the result its part.
+    - (C3) the dimension is cut in one piece, perhaps repeated.
+    ```mlir
+    %y = zero.scatter_value %term cut <dim 0 of [64] over <expert = 2>> : tensor<64x16xf32> -> tensor<32x16xf32>
     ```
   }];
 }

@@ -1,0 +1,244 @@
+//===- ExpertSharding.cpp - what an axis cuts of experts ------------------===//
+
+#include "zero/Analysis/ExpertSharding.h"
+
+#include "zero/Analysis/Sharding.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+using zrt::FactorKind;
+
+ExpertSharding::ExpertSharding(StepOp model, AxesAttr over)
+    : model(model), body(&model.getBody().front()), over(over),
+      dimensions(model, over.getSize()), trained(findTrainedValues(model)) {
+  findSorts();
+  findRoles();
+}
+
+//===----------------------------------------------------------------------===//
+// Rows and experts
+//===----------------------------------------------------------------------===//
+
+static bool hasFactor(const zrt::FactoredTensor &tensor, size_t factor) {
+  return llvm::any_of(tensor.dimensions, [&](const zrt::FactoredDim &dim) {
+    return llvm::any_of(dim.parts, [&](const auto &part) {
+      return part.segments.empty() && part.factor == factor;
+    });
+  });
+}
+
+static bool anyHas(ArrayRef<zrt::FactoredTensor> tensors, size_t factor) {
+  return llvm::any_of(tensors, [&](const zrt::FactoredTensor &tensor) {
+    return hasFactor(tensor, factor);
+  });
+}
+
+/// What makes an order of rows, of which each expert has a range: a factor that
+/// is combined, and rows in the results that no operand has.
+void ExpertSharding::findSorts() {
+  for (Operation &op : *body) {
+    if (!isa<CombinedOpInterface>(op))
+      continue;
+    const Dimensions::Factored &factored = dimensions.of(&op);
+    std::optional<DimensionId> order, combined;
+    for (auto [index, factor] : llvm::enumerate(factored.factors.factors)) {
+      bool isMade = anyHas(factored.factors.results, index) &&
+                    !anyHas(factored.factors.operands, index);
+      if (isMade && factor.kind == FactorKind::OwnOrder)
+        order = factored.dimensions[index];
+      if (isMade && factor.kind == FactorKind::Combined)
+        combined = factored.dimensions[index];
+    }
+    if (!order || !combined)
+      continue;
+    roles[&op] = Role::Sorts;
+    for (DimensionId atom : dimensions.atomsOf(*order))
+      rows.insert(atom);
+    for (DimensionId atom : dimensions.atomsOf(*combined))
+      experts.insert(atom);
+  }
+}
+
+bool ExpertSharding::hasRows(DimensionId dim) const {
+  return llvm::any_of(
+      rows, [&](DimensionId atom) { return dimensions.contains(dim, atom); });
+}
+
+bool ExpertSharding::hasExperts(DimensionId dim) const {
+  return llvm::any_of(experts, [&](DimensionId atom) {
+    return dimensions.contains(dim, atom);
+  });
+}
+
+bool ExpertSharding::isInside(ValueRange values) const {
+  return llvm::any_of(values, [&](Value value) {
+    return llvm::any_of(dimensions.of(value), [&](DimensionId dim) {
+      return hasRows(dim) || hasExperts(dim);
+    });
+  });
+}
+
+void ExpertSharding::findRoles() {
+  ofSamples.insert(body->args_begin(), body->args_end());
+  for (Operation &op : *body) {
+    if (llvm::any_of(op.getOperands(), [&](Value operand) {
+          return ofSamples.contains(operand);
+        }))
+      ofSamples.insert(op.result_begin(), op.result_end());
+    if (roles.contains(&op))
+      continue;
+    if (isInside(op.getResults()))
+      roles[&op] = Role::Between;
+    else if (isInside(op.getOperands()))
+      roles[&op] = Role::Returns;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Answers
+//===----------------------------------------------------------------------===//
+
+int64_t ExpertSharding::countExperts(Operation *op) const {
+  const Dimensions::Factored &factored = dimensions.of(op);
+  for (auto [factor, dim] :
+       llvm::zip_equal(factored.factors.factors, factored.dimensions))
+    if (factor.kind == FactorKind::Combined)
+      return dimensions.sizeOf(dim);
+  llvm_unreachable("the operation sorts rows by experts");
+}
+
+int64_t ExpertSharding::scaled(DimensionId dim) const {
+  int64_t size = dimensions.sizeOf(dim);
+  if (hasRows(dim))
+    size *= over.getSize();
+  return hasExperts(dim) ? size / over.getSize() : size;
+}
+
+int64_t ExpertSharding::sizeOf(Operation *op, size_t factor) const {
+  return scaled(dimensions.of(op).dimensions[factor]);
+}
+
+RankedTensorType ExpertSharding::typeOf(Value value) const {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.clone(llvm::map_to_vector(
+      dimensions.of(value), [&](DimensionId dim) { return scaled(dim); }));
+}
+
+CutAttr ExpertSharding::cutOf(ParameterOp parameter) const {
+  ArrayRef<DimensionId> dims = dimensions.of(parameter.getSymNameAttr());
+  for (auto [index, dim] : llvm::enumerate(dims))
+    for (DimensionId atom : experts)
+      if (dimensions.contains(dim, atom)) {
+        Dimensions::Pieces pieces = dimensions.piecesOf(dim, atom);
+        return CutAttr::get(over.getContext(), static_cast<int64_t>(index),
+                            pieces.repeats, pieces.sizes, over);
+      }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Whether it can be
+//===----------------------------------------------------------------------===//
+
+/// Rows are in an order of each rank's own, and experts are ranges.
+LogicalResult ExpertSharding::verifyFactors(Operation *op) const {
+  const Dimensions::Factored &factored = dimensions.of(op);
+  SplatElementsAttr splat;
+  bool fits = factored.agrees && op->getNumRegions() == 0 &&
+              (isMemoryEffectFree(op) || isa<LoadOp>(op)) &&
+              (!op->hasTrait<OpTrait::ConstantLike>() ||
+               matchPattern(op, m_Constant(&splat))) &&
+              llvm::none_of(factored.apart, [&](DimensionId dim) {
+                return hasRows(dim) || hasExperts(dim);
+              });
+  for (auto [factor, dim] :
+       llvm::zip_equal(factored.factors.factors, factored.dimensions)) {
+    if (hasRows(dim))
+      fits &= factor.kind == FactorKind::Parallel ||
+              factor.kind == FactorKind::OwnOrder;
+    if (hasExperts(dim))
+      fits &= factor.kind == FactorKind::Parallel ||
+              factor.kind == FactorKind::Combined;
+  }
+  if (fits)
+    return success();
+  return op->emitError()
+         << "'" << op->getName()
+         << "' reads rows in the order of experts, or what experts have, and "
+            "cannot compute of those alone that a rank of "
+         << over << " has; leave the axis out";
+}
+
+/// What goes with such rows is made of them, or of no samples.
+LogicalResult ExpertSharding::verifyOperands(Operation *op) const {
+  if (roleOf(op) == Role::Returns)
+    return success();
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    Operation *maker = operand.getDefiningOp();
+    bool isSorted =
+        maker && roleOf(maker) != Role::Own && roleOf(maker) != Role::Returns;
+    if (isSorted || !isOfSamples(operand))
+      continue;
+    return op->emitError()
+           << "'" << op->getName() << "' reads operand " << index
+           << ", which follows from the samples, with rows that are sorted by "
+              "experts, and over "
+           << over
+           << " a rank has rows of other ranks' samples; compute it "
+              "before the rows are sorted, or leave the axis out";
+  }
+  return success();
+}
+
+LogicalResult ExpertSharding::verifyParameters() const {
+  for (ParameterOp parameter :
+       model->getParentOfType<ModuleOp>().getOps<ParameterOp>()) {
+    ArrayRef<DimensionId> dims = dimensions.of(parameter.getSymNameAttr());
+    int64_t cut =
+        llvm::count_if(dims, [&](DimensionId dim) { return hasExperts(dim); });
+    if (cut == 0)
+      continue;
+    if (cut > 1 || parameter.getAverage() || parameter.getRows())
+      return parameter.emitError()
+             << "parameter @" << parameter.getSymName() << " has experts in "
+             << cut
+             << " dimensions, or is an average or padded; wanted one dimension "
+                "of a trained or frozen parameter, which "
+             << over << " cuts";
+  }
+  return success();
+}
+
+LogicalResult ExpertSharding::verify() const {
+  StepOp step = model;
+  bool sorts = false;
+  for (Operation &op : *body) {
+    Role role = roleOf(&op);
+    if (role == Role::Sorts) {
+      sorts = true;
+      if (int64_t count = countExperts(&op); count % over.getSize() != 0)
+        return op.emitError()
+               << "rows go to " << count << " experts, which " << over.getSize()
+               << " ranks of " << over
+               << " do not divide; give the axis a divisor of " << count;
+      for (Operation *user : op.getUsers())
+        if (roleOf(user) == Role::Own)
+          return user->emitError()
+                 << "'" << user->getName()
+                 << "' reads where rows went that were sorted by experts, "
+                    "which "
+                    "over "
+                 << over << " are those of all ranks; leave the axis out";
+      continue;
+    }
+    if (role != Role::Own &&
+        (failed(verifyFactors(&op)) || failed(verifyOperands(&op))))
+      return failure();
+  }
+  if (!sorts)
+    return step.emitError() << "sends no rows to experts, of which " << over
+                            << " would give each rank some; leave the axis out";
+  return verifyParameters();
+}
