@@ -20,6 +20,9 @@ static constexpr StringRef kMeshKey = "zero.mesh";
 static constexpr StringRef kShardAxesKey = "zero.shard_axes";
 static constexpr StringRef kTensorKey = "tensor_parallel.autotp_size";
 static constexpr StringRef kSequenceKey = "sequence_parallel_size";
+static constexpr StringRef kExpertsKey = "expert_parallel.enabled";
+static constexpr StringRef kExpertKey = "expert_parallel.autoep_size";
+static constexpr StringRef kDataFirstKey = "use_data_before_expert_parallelism";
 static constexpr StringRef kMicsKey = "zero_optimization.mics_shard_size";
 static constexpr StringRef kHpzKey =
     "zero_optimization.zero_hpz_partition_size";
@@ -39,9 +42,7 @@ static std::string print(const Axes &axes) {
 
 /// Whether an axis of this name would cut a model in a way that is not built:
 /// as one with samples of its own it would be something else.
-static bool isUnknownRole(StringRef name) {
-  return name == "expert" || name == "pipe";
-}
+static bool isUnknownRole(StringRef name) { return name == "pipe"; }
 
 /// Why these are no axes of a mesh, or an empty string.
 static std::string findInvalid(const Axes &axes) {
@@ -54,16 +55,16 @@ static std::string findInvalid(const Axes &axes) {
              " ranks, wanted at least 1";
     if (isUnknownRole(axis.name))
       return "axis '" + axis.name +
-             "' would cut the model in a way that is not supported; 'tensor' "
-             "and 'sequence' are, and every other name is an axis of samples: "
-             "give it another one";
+             "' would cut the model in a way that is not supported; 'tensor', "
+             "'sequence' and 'expert' are, and every other name is an axis of "
+             "samples: give it another one";
     for (size_t other = 0; other < i; ++other)
       if (axes[other].name == axis.name)
         return "axis '" + axis.name +
                "' is there twice, wanted a name for each";
     if (llvm::MulOverflow(ranks, axis.size, ranks) || ranks > kMaxCount)
       return "the axes have more than " + std::to_string(kMaxCount) + " ranks";
-    if (axis.size > 1 && zrt::isModelAxis(axis.name)) {
+    if (axis.size > 1 && zrt::cutsModel(axis.name)) {
       if (model)
         return "axes '" + model->name + "' and '" + axis.name +
                "' would both cut the model, which is not supported; give one "
@@ -96,6 +97,12 @@ std::optional<Axes> mlir::zero::parseMesh(StringRef text, std::string &error) {
 }
 
 namespace {
+/// The ranks that a key of DeepSpeed gives an axis that cuts the model.
+struct SizeKey {
+  StringRef key, axis;
+  int64_t ranks;
+};
+
 class MeshReader {
 public:
   MeshReader(const json::Object &root, const ConfigValues &values,
@@ -110,23 +117,24 @@ public:
     // Someone has samples.
     if (!config.mesh.empty() &&
         llvm::all_of(config.mesh, [](const MeshAxisConfig &axis) {
-          return zrt::isModelAxis(axis.name);
+          return zrt::cutsModel(axis.name);
         }))
       config.mesh.insert(config.mesh.begin(), {"data", 1});
     if (reporter.hasErrors())
       return;
     if (!config.mesh.empty())
       countRanks();
-    checkSize(kTensorKey, "tensor");
-    checkSize(kSequenceKey, "sequence");
+    for (const SizeKey &size : readSizes())
+      checkSize(size);
     readShardAxes();
   }
 
 private:
   Axes readAxes();
-  Axes readModelAxis(StringRef key, StringRef name, int64_t mics);
+  llvm::SmallVector<SizeKey, 3> readSizes();
+  Axes readModelAxis(const SizeKey &size, int64_t mics);
   Axes readMics(int64_t size);
-  void checkSize(StringRef key, StringRef axis);
+  void checkSize(const SizeKey &size);
   void countRanks();
   void readShardAxes();
 
@@ -144,16 +152,16 @@ Axes MeshReader::readAxes() {
   const json::Object *block = root.getObject("zero");
   const json::Object *mesh =
       values.has(kMeshKey) && block ? block->getObject("mesh") : nullptr;
-  bool hasTensor = values.integer(kTensorKey) > 1;
-  bool hasSequence = values.integer(kSequenceKey) > 1;
-  if (hasTensor && hasSequence)
-    reporter.error(kSequenceKey, "stands beside " + kTensorKey +
+  llvm::SmallVector<SizeKey> sizes;
+  for (const SizeKey &size : readSizes())
+    if (size.ranks > 1)
+      sizes.push_back(size);
+  if (sizes.size() > 1)
+    reporter.error(sizes[1].key, "stands beside " + sizes[0].key +
                                      ", and both would cut the model, which "
                                      "is not supported; leave one of them out");
-  if (!mesh && hasTensor)
-    return readModelAxis(kTensorKey, "tensor", mics);
-  if (!mesh && hasSequence)
-    return readModelAxis(kSequenceKey, "sequence", mics);
+  if (!mesh && !sizes.empty())
+    return readModelAxis(sizes[0], mics);
   if (!mesh)
     return mics == -1 ? Axes() : readMics(mics);
   if (mics != -1)
@@ -176,18 +184,29 @@ Axes MeshReader::readAxes() {
   return axes;
 }
 
-/// DeepSpeed's AutoTP, and Ulysses: neighbouring ranks compute one model.
-Axes MeshReader::readModelAxis(StringRef key, StringRef name, int64_t mics) {
-  int64_t size = values.integer(key);
+llvm::SmallVector<SizeKey, 3> MeshReader::readSizes() {
+  bool hasExperts = values.boolean(kExpertsKey);
+  return {{kTensorKey, "tensor", values.integer(kTensorKey)},
+          {kSequenceKey, "sequence", values.integer(kSequenceKey)},
+          {kExpertKey, "expert", hasExperts ? values.integer(kExpertKey) : 1}};
+}
+
+/// DeepSpeed's AutoTP, Ulysses and AutoEP: neighbouring ranks have parts of a
+/// model, or where it says so ranks of one part are neighbours.
+Axes MeshReader::readModelAxis(const SizeKey &size, int64_t mics) {
   if (mics != -1)
-    reporter.error(kMicsKey, "stands beside " + key +
+    reporter.error(kMicsKey, "stands beside " + size.key +
                                  ", so the axes are not known; name them in "
                                  "zero.mesh");
-  if (config.ranks % size != 0)
-    reporter.error(key, Twine(size) + " does not divide the " +
-                            Twine(config.ranks) + " ranks; give a divisor");
-  return {{"data", std::max<int64_t>(config.ranks / size, 1)},
-          {name.str(), size}};
+  if (config.ranks % size.ranks != 0)
+    reporter.error(size.key, Twine(size.ranks) + " does not divide the " +
+                                 Twine(config.ranks) +
+                                 " ranks; give a divisor");
+  Axes axes = {{"data", std::max<int64_t>(config.ranks / size.ranks, 1)},
+               {size.axis.str(), size.ranks}};
+  if (zrt::cutsExperts(size.axis.str()) && values.boolean(kDataFirstKey))
+    std::swap(axes[0], axes[1]);
+  return axes;
 }
 
 /// DeepSpeed's MiCS: groups of `size` neighbouring ranks, each with all states.
@@ -209,13 +228,13 @@ Axes MeshReader::readMics(int64_t size) {
 }
 
 /// A file may say how many ranks compute one model where a mesh is given.
-void MeshReader::checkSize(StringRef key, StringRef axis) {
-  int64_t wanted = values.integer(key), found = config.ranksOf({axis.str()});
-  if (wanted > 1 && wanted != found)
-    reporter.error(key, "found " + Twine(wanted) + ", and the mesh " +
-                            print(config.mesh) + " has " + Twine(found) +
-                            " ranks of '" + axis +
-                            "'; leave one of the two out");
+void MeshReader::checkSize(const SizeKey &size) {
+  int64_t found = config.ranksOf({size.axis.str()});
+  if (size.ranks > 1 && size.ranks != found)
+    reporter.error(size.key, "found " + Twine(size.ranks) + ", and the mesh " +
+                                 print(config.mesh) + " has " + Twine(found) +
+                                 " ranks of '" + size.axis +
+                                 "'; leave one of the two out");
 }
 
 void MeshReader::countRanks() {
@@ -350,7 +369,7 @@ void mlir::zero::readGradientAxes(const ConfigValues &values,
 }
 
 void mlir::zero::checkModelAxes(Reporter &reporter, const TrainConfig &config) {
-  if (config.modelRanks() == 1)
+  if (!config.cutsModel())
     return;
   auto refuse = [&](bool isGiven, StringRef key) {
     if (isGiven)
@@ -358,6 +377,11 @@ void mlir::zero::checkModelAxes(Reporter &reporter, const TrainConfig &config) {
                               ", of which an axis cuts the model; leave the "
                               "key out, or the axis");
   };
+  // Sums of 16 bits have a factor that follows from their group.
+  bool hasExperts = llvm::any_of(config.mesh, [](const MeshAxisConfig &axis) {
+    return axis.size > 1 && zrt::cutsExperts(axis.name);
+  });
+  refuse(hasExperts && config.precision == zrt::DataType::F16, "fp16.enabled");
   refuse(config.offloadOptimizer && !config.offloadOptimizer->parameters,
          "zero_optimization.offload_optimizer");
   refuse(config.offloadOptimizer && config.offloadOptimizer->parameters,

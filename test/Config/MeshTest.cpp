@@ -12,7 +12,7 @@ TEST(Mesh, RanksOfOneModelHaveOneBatch) {
       "zero": {"mesh": {"data": 2, "tensor": 2}})",
                              4);
   EXPECT_EQ(config.ranks, 2);
-  EXPECT_EQ(config.modelRanks(), 2);
+  EXPECT_TRUE(config.cutsModel());
   EXPECT_EQ(config.accumulation, 2);
   EXPECT_EQ(config.shardAxes, std::vector<std::string>{"data"});
 }
@@ -27,7 +27,7 @@ TEST(Mesh, SomeRankHasSamples) {
 TEST(Mesh, AutoTPIsTheAxisTensor) {
   TrainConfig config = valid(R"("tensor_parallel": {"autotp_size": 2})", 6);
   EXPECT_EQ(config.ranks, 3);
-  EXPECT_EQ(config.modelRanks(), 2);
+  EXPECT_TRUE(config.cutsModel());
   ASSERT_EQ(config.mesh.size(), 2u);
   EXPECT_EQ(config.mesh.back().name, "tensor");
 }
@@ -37,22 +37,45 @@ TEST(Mesh, SequenceParallelSizeIsTheAxisSequence) {
   EXPECT_EQ(config.ranks, 6);
   EXPECT_EQ(config.batchRanks(), 3);
   EXPECT_EQ(config.slices(), 6);
-  EXPECT_EQ(config.modelRanks(), 2);
+  EXPECT_TRUE(config.cutsModel());
   ASSERT_EQ(config.mesh.size(), 2u);
   EXPECT_EQ(config.mesh.back().name, "sequence");
 }
 
+TEST(Mesh, ExpertParallelSizeIsTheAxisExpert) {
+  const std::string experts =
+      R"("expert_parallel": {"enabled": true, "autoep_size": 2})";
+  TrainConfig config = valid(experts, 6);
+  EXPECT_EQ(config.ranks, 6);
+  // Its ranks have samples of their own.
+  EXPECT_EQ(config.batchRanks(), 6);
+  EXPECT_EQ(config.slices(), 6);
+  ASSERT_EQ(config.mesh.size(), 2u);
+  EXPECT_EQ(config.mesh.back().name, "expert");
+  EXPECT_EQ(config.mesh.back().size, 2);
+  config =
+      valid(experts + R"(, "use_data_before_expert_parallelism": true)", 6);
+  EXPECT_EQ(config.mesh.front().name, "expert");
+  config = valid(R"("expert_parallel": {"autoep_size": 2})", 6);
+  EXPECT_TRUE(config.mesh.empty());
+}
+
 /// Under another name it would train, but as something else.
 TEST(Mesh, RolesThatAreNotSupportedAreErrors) {
-  for (const char *role : {"expert", "pipe"}) {
-    std::string mesh = R"({"data": 2, ")" + std::string(role) + R"(": 2})";
-    EXPECT_EQ(
-        invalid(R"("zero": {"mesh": )" + mesh + "}", 4),
-        "c.json:2: error: zero.mesh: axis '" + std::string(role) +
-            "' would cut the model in a way that is not supported; "
-            "'tensor' and 'sequence' are, and every other name is an axis "
-            "of samples: give it another one\n");
-  }
+  EXPECT_EQ(invalid(R"("zero": {"mesh": {"data": 2, "pipe": 2}})", 4),
+            "c.json:2: error: zero.mesh: axis 'pipe' would cut the model in a "
+            "way that is not supported; 'tensor', 'sequence' and 'expert' are, "
+            "and every other name is an axis of samples: give it another "
+            "one\n");
+}
+
+TEST(Mesh, SumsOf16BitsHaveOneFactor) {
+  EXPECT_EQ(invalid(R"("zero": {"mesh": {"data": 2, "expert": 2}},
+  "fp16": {"enabled": true})",
+                    4),
+            "c.json:3: error: fp16.enabled: does not work on the mesh "
+            "data=2,expert=2, of which an axis cuts the model; leave the key "
+            "out, or the axis\n");
 }
 
 TEST(Mesh, WhatDoesNotFitIsAnError) {

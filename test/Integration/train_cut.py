@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Training on a mesh with an axis that cuts the model: tensor or sequence parallelism.
+"""Training on a mesh with an axis that cuts the model: tensor, sequence or expert
+parallelism.
 
 Usage: train_cut.py <folder> <model> <mesh> <kind>
 
-`mesh` is "data=2,tensor=2" or has an axis `sequence`; `kind` is in-process or mpi. At every stage losses,
+`mesh` is "data=2,tensor=2" or has an axis `sequence` or `expert`; `kind` is in-process or mpi. At every stage losses,
 norms and weights are those of one rank that accumulates the same micro-batches,
 with SGD and with AdamW. Deterministic runs of the stages of one mesh are equal bit
 by bit. A run starts from weights that another mesh has saved, and goes on from its
@@ -18,7 +19,9 @@ gradient of what is projected on the vocabulary are one more each. The loss is a
 for each token and rank, gathered, and a sum of one number. Over `sequence` a layer
 exchanges queries, keys and values for the heads that a rank has, and back what attention
 gives, and the gradients of all of these; the loss is summed. Gradients of parameters are
-ZeRO's, over the axis as well.
+ZeRO's, over the axis as well. Over `expert` a layer gathers the tokens of all ranks, with
+their choices and weights, and scatters what their experts have made of them; the other
+way around for gradients, of which choices have none.
 """
 
 import math
@@ -33,18 +36,25 @@ from training import GOLDENS, MODELS as FOLDER, Setup, arguments, check, close, 
 STEPS = 20
 ACCUMULATION = 2
 MODELS = {
-    # Layers, tokens and elements of the residual stream of a micro-batch, and key
-    # heads by query heads.
-    "tiny-gpt": (2, 2 * 16, 2 * 16 * 32, 1),
-    "tiny-llama": (2, 2 * 16, 2 * 16 * 32, 1 / 2),
+    # Layers, tokens and elements of the residual stream of a micro-batch, key heads by
+    # query heads, and experts that a token chooses.
+    "tiny-gpt": (2, 2 * 16, 2 * 16 * 32, 1, 0),
+    "tiny-llama": (2, 2 * 16, 2 * 16 * 32, 1 / 2, 0),
+    "tiny-moe": (2, 2 * 16, 2 * 16 * 32, 1 / 2, 2),
 }
 SGD = {"type": "SGD", "params": {"lr": 0.05, "momentum": 0.9}}
+
+
+def weights_of(model):
+    """The initial weights; None: as the model gives them."""
+    name = model + ".safetensors"
+    return name if os.path.exists(os.path.join(GOLDENS, name)) else None
 
 
 def whole(folder, model, batch_ranks, precision="f32", **options):
     """One rank with the micro-batches of all."""
     setup = Setup(0, 1, precision, ACCUMULATION * batch_ranks, model=model + ".mlir", **options)
-    return execute(folder, setup, steps=STEPS, weights=model + ".safetensors")
+    return execute(folder, setup, steps=STEPS, weights=weights_of(model))
 
 
 def compare(name, run, wanted, tolerances):
@@ -76,6 +86,10 @@ def traffic_of_sequence(ranks, layers, elements, groups):
     return exchanged + 2 * (ranks - 1) / ranks
 
 
+def traffic_of_experts(ranks, layers, tokens, elements, chosen):
+    return layers * (4 * elements + 3 * tokens * chosen) * (ranks - 1)
+
+
 def check_stages(folder, case):
     """Runs of all stages on one mesh are equal; returns the first."""
     first = None
@@ -102,11 +116,12 @@ def check_precisions(folder, case):
                                                           wanted.column("loss"))) / STEPS)
 
     wanted = whole(folder, case.model, case.batch_ranks)
-    for precision in ("bf16", "f16"):
+    # Sums of f16 have a factor for all gradients, and experts' have another group.
+    for precision in ("bf16",) if case.axis == "expert" else ("bf16", "f16"):
         alone = Setup(0, case.batch_ranks, precision, ACCUMULATION, model=case.model + ".mlir")
         one = max(distance(whole(folder, case.model, case.batch_ranks, precision), wanted),
                   distance(execute(folder, alone, steps=STEPS,
-                                   weights=case.model + ".safetensors"), wanted))
+                                   weights=weights_of(case.model)), wanted))
         for stage in (0, 3):
             found = distance(case.run(folder, stage, precision, steps=STEPS), wanted)
             check(found <= 1.5 * one, f"{case.mesh}, stage {stage}, {precision}: losses differ "
@@ -116,7 +131,7 @@ def check_precisions(folder, case):
 def check_resume(folder, case):
     """A checkpoint of the mesh goes on there and on one rank, and the other way."""
     def run(setup, steps, tag, *arguments):
-        return execute(folder, setup, steps=steps, weights=case.model + ".safetensors", tag=tag,
+        return execute(folder, setup, steps=steps, weights=weights_of(case.model), tag=tag,
                        mpi=case.mpi, arguments=["--validation-fraction", "0", *arguments])
 
     one = Setup(0, 1, "f32", ACCUMULATION * case.batch_ranks, model=case.model + ".mlir")
@@ -150,7 +165,9 @@ def generate(folder, name, kind, *options):
 
 def check_dropout(folder, case):
     """Ranks drop what one rank drops of their parts, of one sample."""
-    path = generate(folder, "dropout.mlir", "gpt", "--dropout", "0.1", "--micro-batch", "1")
+    experts = ("--experts", "4", "--hidden", "48") if case.axis == "expert" else ()
+    path = generate(folder, "dropout.mlir", "llama" if experts else "gpt", *experts, "--dropout",
+                    "0.1", "--micro-batch", "1")
 
     def run(setup, **options):
         return execute(folder, setup, steps=10, weights=None, tag="-dropout",
@@ -196,15 +213,18 @@ class Case:
     def __init__(self, model, mesh, kind):
         self.model, self.mesh, self.mpi = model, mesh, kind == "mpi"
         self.ranks = math.prod(int(axis.split("=")[1]) for axis in mesh.split(","))
-        self.axis = "tensor" if "tensor" in mesh else "sequence"
+        self.axis = next(axis for axis in ("tensor", "sequence", "expert") if axis in mesh)
         self.cut_ranks = self.setup(0).axes[self.axis]
-        self.batch_ranks = self.ranks // self.cut_ranks
+        # Ranks with experts of their own have samples of their own.
+        self.batch_ranks = self.ranks // (1 if self.axis == "expert" else self.cut_ranks)
 
     def traffic(self):
         """Elements that a rank sends over the axis in a micro-batch."""
-        layers, tokens, elements, groups = MODELS[self.model]
+        layers, tokens, elements, groups, chosen = MODELS[self.model]
         if self.axis == "tensor":
             return traffic_of_tensor(self.cut_ranks, layers, tokens, elements)
+        if self.axis == "expert":
+            return traffic_of_experts(self.cut_ranks, layers, tokens, elements, chosen)
         return traffic_of_sequence(self.cut_ranks, layers, elements, groups)
 
     def setup(self, stage, precision="f32", deterministic=False, **options):
@@ -213,7 +233,7 @@ class Case:
 
     def run(self, folder, stage, precision="f32", deterministic=False, steps=STEPS, **options):
         return execute(folder, self.setup(stage, precision, deterministic, **options),
-                       steps=steps, weights=self.model + ".safetensors", mpi=self.mpi)
+                       steps=steps, weights=weights_of(self.model), mpi=self.mpi)
 
 
 def check_weights(folder, case, first):

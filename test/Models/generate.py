@@ -29,6 +29,10 @@ FILES = {
     "tiny-llama": ["llama", "--layers", "2", "--width", "32", "--heads", "4",
                    "--key-heads", "2", "--hidden", "48", "--sequence", "16",
                    "--micro-batch", "2"],
+    "moe-small": ["llama", "--experts", "4", "--chosen", "2"],
+    "tiny-moe": ["llama", "--layers", "2", "--width", "32", "--heads", "4",
+                 "--key-heads", "2", "--hidden", "48", "--sequence", "16",
+                 "--micro-batch", "2", "--experts", "4", "--chosen", "2"],
     "tiny-mlp": ["mlp", "--sizes", "3,1", "--micro-batch", "2", "--no-bias",
                  "--regression"],
 }
@@ -251,11 +255,14 @@ class Llama(Transformer):
             f"{args.key_heads} key heads, perceptrons of {args.hidden}, vocabulary "
             f"{args.vocabulary}, sequences of {args.sequence}, micro-batches of "
             f"{args.micro_batch}. RMS norm, rotary positions, SwiGLU, no biases, an output "
-            "projection of its own.", command))
+            "projection of its own."
+            + (f" Each layer has {args.experts} experts, as Mixtral's, of which a token takes "
+               f"{args.chosen}." if args.experts else ""), command))
         self.key_width = self.head * args.key_heads
         self.narrow = self.alias("narrow", self.b, self.t, self.key_width)
         self.keys = self.alias("keys", self.b, self.t, args.key_heads, self.head)
-        self.wide = self.alias("wide", self.b, self.t, args.hidden)
+        if not args.experts:
+            self.wide = self.alias("wide", self.b, self.t, args.hidden)
 
     def linear(self, value, layer, name, x, x_type, inner, outer, y_type):
         w = self.alias(f"w{outer}x{inner}", outer, inner)
@@ -292,6 +299,58 @@ class Llama(Transformer):
                   f"({joint}) -> ({r}, {narrow}, {narrow})")
         return f"%{p}_q", f"%{p}_k", f"%{p}_v"
 
+    def grouped(self, value, layer, name, x, x_type, inner, outer, y_type):
+        """`x`, sorted by experts, times a matrix of each."""
+        w = self.alias(f"w{self.args.experts}x{outer}x{inner}", self.args.experts, outer, inner)
+        weight = self.weight_name(layer, name, "model.layers.{}.{}")
+        if weight not in self.parameters:
+            self.declare(weight, w, normal(0.02))
+        self.load(value + "_w", weight, w)
+        ends = self.alias("ends", self.args.experts, element="i32")
+        self.line(f"%{value} = nn.grouped_matmul {x}, %{value}_w offsets %l{layer}_ends "
+                  f"transpose_b : ({x_type}, {w}, {ends}) -> {y_type}")
+        return f"%{value}"
+
+    def experts(self, p, index, n):
+        """The chosen experts of each token, whose softmax among all is divided by the sum
+        of those that are chosen."""
+        d, r, hidden = self.d, self.residual, self.args.hidden
+        count, chosen, tokens = self.args.experts, self.args.chosen, self.b * self.t
+        flat = self.alias("flat", tokens, d)
+        scores = self.alias("scores", tokens, count)
+        ids = self.alias("choices", tokens, chosen, element="i32")
+        weights = self.alias("shares", tokens, chosen)
+        rows = self.alias("each", tokens)
+        ends = self.alias("ends", count, element="i32")
+        sent = self.alias("sent", tokens * chosen, d)
+        wide = self.alias("sent_wide", tokens * chosen, hidden)
+        both = self.alias("sent_both", tokens * chosen, 2 * hidden)
+        self.line(f"%{p}_flat = tensor.collapse_shape {n} [[0, 1], [2]] : {r} into {flat}")
+        s = self.linear(p + "_router", index, "mlp.gate.weight", f"%{p}_flat", flat, d, count,
+                        scores)
+        self.line(f"%{p}_soft = nn.softmax {s} : {scores}")
+        self.line(f"%{p}_ids = nn.argsort %{p}_soft descending first {chosen} : "
+                  f"{scores} -> {ids}")
+        self.line(f"%{p}_top = nn.gather %{p}_soft, %{p}_ids dim 1 : ({scores}, {ids}) -> "
+                  f"{weights}")
+        self.line(f"%{p}_sum = nn.reduce sum %{p}_top dims [1] : ({weights}) -> {rows}")
+        self.line(f"%{p}_sums = nn.broadcast %{p}_sum dims [0] : ({rows}) -> {weights}")
+        self.line(f"%{p}_share = arith.divf %{p}_top, %{p}_sums : {weights}")
+        self.line(f"%{p}_sent, %{p}_places, %{p}_ends = nn.dispatch %{p}_flat, %{p}_ids "
+                  f"experts {count} : ({flat}, {ids}) -> ({sent}, {ids}, {ends})")
+        b = self.grouped(p + "_both", index, "mlp.experts.gate_up_proj", f"%{p}_sent", sent, d,
+                         2 * hidden, both)
+        self.line(f"%{p}_gate, %{p}_up = nn.split {b} dim 1 sizes [{hidden}, {hidden}] : "
+                  f"({both}) -> ({wide}, {wide})")
+        self.line(f"%{p}_act = nn.silu_mul %{p}_gate, %{p}_up : {wide}")
+        m = self.grouped(p + "_down", index, "mlp.experts.down_proj", f"%{p}_act", wide, hidden,
+                         d, sent)
+        self.line(f"%{p}_back = nn.combine {m}, %{p}_places weights %{p}_share : "
+                  f"({sent}, {ids}, {weights}) -> {flat}")
+        self.line(f"%{p}_moe = tensor.expand_shape %{p}_back [[0, 1], [2]] output_shape "
+                  f"[{self.b}, {self.t}, {d}] : {flat} into {r}")
+        return f"%{p}_moe"
+
     def layer(self, index, x):
         p, d, r = f"l{index}", self.d, self.residual
         at = f"model.layers.{index}."
@@ -308,6 +367,9 @@ class Llama(Transformer):
         x = self.add(p + "_x1", x, self.dropout(p + "_drop1", a, r))
         self.blank(f"layer {index}: perceptron")
         n = self.norm(p + "_n2", at + "post_attention_layernorm.weight", x)
+        if self.args.experts:
+            m = self.experts(p, index, n)
+            return self.add(p + "_x2", x, self.dropout(p + "_drop2", m, r))
         hidden, wide = self.args.hidden, self.wide
         g = self.linear(p + "_gate", index, "mlp.gate_proj.weight", n, r, d, hidden, wide)
         u = self.linear(p + "_up", index, "mlp.up_proj.weight", n, r, d, hidden, wide)
@@ -403,6 +465,9 @@ def parse(command):
     llama.add_argument("--hidden", type=int, default=688)
     llama.add_argument("--joint", action="store_true",
                        help="one projection for queries, keys and values, as Phi-3's")
+    llama.add_argument("--experts", type=int, default=0,
+                       help="perceptrons of each layer, of which a token takes some")
+    llama.add_argument("--chosen", type=int, default=2, help="how many")
     mlp = kinds.add_parser("mlp")
     mlp.add_argument("--sizes", default="784,250,10")
     mlp.add_argument("--micro-batch", type=int, default=32)

@@ -20,6 +20,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/ErrorHandling.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -248,13 +249,12 @@ struct TrainConfig {
     return product;
   }
 
-  /// Ranks that compute one model together: those of the axes `tensor`
-  /// and `sequence`.
-  int64_t modelRanks() const {
-    int64_t product = 1;
-    for (const MeshAxisConfig &axis : mesh)
-      product *= zrt::isModelAxis(axis.name) ? axis.size : 1;
-    return product;
+  /// Whether ranks of an axis compute parts of a model.
+  bool cutsModel() const {
+    return std::any_of(mesh.begin(), mesh.end(),
+                       [](const MeshAxisConfig &axis) {
+                         return axis.size > 1 && zrt::cutsModel(axis.name);
+                       });
   }
 
   /// Ranks with samples of their own.

@@ -103,15 +103,39 @@ def : Key<"tensor_parallel.tp_overlap_comm", Bool, "false",
 def : Key<"tensor_parallel.partition_config", Block, "null",
     "how each layer is split">,
     Refused<"what is cut follows from the model; leave it out">;
-def : Key<"expert_parallel", Block, "null", "split experts over ranks">,
-    Refused<"there is no such axis; leave it out">;
+def : Key<"expert_parallel", Object, "null", "ranks that have some of the experts each">;
+def : Key<"expert_parallel.enabled", Bool, "false",
+    "whether ranks have some of the experts, as `autoep_size` says">;
+def : Key<"expert_parallel.autoep_size", Size, "1",
+    "ranks of the axis `expert`, neighbours, each of which has some of the experts and "
+    "samples of its own; 0 or 1: each has all of them">;
+def : Key<"expert_parallel.expert_tensor_parallel_size", Count, "1",
+    "ranks that compute one expert together">,
+    Refused<"an expert is on one rank; leave it out">;
+foreach key = ["preset_model", "moe_layer_pattern", "expert_pattern", "router_pattern",
+               "expert_w1", "expert_w2", "expert_w3", "num_experts_attr", "top_k_attr",
+               "has_shared_experts", "shared_experts_pattern", "shared_experts_gate_pattern",
+               "expert_activation", "route_norm", "route_scale", "score_apply", "score_func",
+               "top_k", "num_expert_groups", "num_limited_groups", "routed_scaling_factor"] in
+  def : Key<"expert_parallel." # key, Any, "null", "what layers of experts are and compute">,
+      NoEffect<"the model says so">;
+foreach key = ["use_grouped_mm", "disable_triton_grouped_mm", "combine_impl",
+               "row_weighting_impl", "gate_up_impl", "async_split_plan", "comm_backend",
+               "comm_num_sm", "comm_qp_margin", "comm_max_tokens_per_rank",
+               "validate_folding_routing"] in
+  def : Key<"expert_parallel." # key, Any, "null", "how experts are computed">,
+      NoEffect<kPlanned>;
+def : Key<"expert_parallel.load_balance_coeff", NonNegative, "0",
+    "a loss for balanced experts">,
+    Refused<"the model says which losses it has; leave it out">;
 def : Key<"sequence_parallel_size", Count, "1",
     "ranks of the axis `sequence`, neighbours, each of which has a part of the positions; "
     "1: each has all of them">;
 def : Key<"data_parallel_size", Any, "null", "ranks that split data">,
     Refused<"give the rank count to the compiler with --ranks">;
 def : Key<"use_data_before_expert_parallelism", Bool, "false",
-    "order of process groups">, NoEffect<"there is one group">;
+    "whether neighbouring ranks have the same experts, beside "
+    "`expert_parallel.autoep_size`">;
 def : Key<"pipeline", Block, "null", "pipeline parallelism">,
     Refused<"there is no such axis; leave it out">;
 def : Key<"hybrid_engine", Block, "null", "alternate training and generation">,
