@@ -139,6 +139,7 @@ mlir::zero::reshapeLayout(const TensorLayout &layout, ArrayRef<int64_t> from,
 
 #include "zero/Interfaces/AccumulatingOpInterface.cpp.inc"
 #include "zero/Interfaces/AddendOpInterface.cpp.inc"
+#include "zero/Interfaces/RangedOpInterface.cpp.inc"
 #include "zero/Interfaces/BroadcastingOpInterface.cpp.inc"
 #include "zero/Interfaces/CombinedOpInterface.cpp.inc"
 #include "zero/Interfaces/CountedMeanOpInterface.cpp.inc"

@@ -273,6 +273,10 @@ PlanSummary mlir::zero::summarizePlan(ModuleOp module) {
   summary.ranks = mesh.ranks.getSize();
   summary.slices = mesh.slices();
   summary.accumulation = training.getAccumulation();
+  const PartitionTable partitions(module);
+  for (ParameterOp parameter : module.getOps<ParameterOp>())
+    if (partitions.getPartition(parameter.getSymNameAttr()))
+      summary.ofModel += parameter.getFileType().getNumElements();
   for (int index = 0; index < MemorySpace::kCount; ++index)
     summary.arenas.emplace_back().space = MemorySpace::at(index);
   measureArenas(module, mesh, summary);

@@ -75,6 +75,8 @@ Operation *LocalExperts::clone(Operation *op, ValueRange operands) {
         splat.resizeSplat(sharding.typeOf(op->getResult(0))));
   Operation *local = builder.clone(*op);
   local->setOperands(operands);
+  if (auto ranged = dyn_cast<RangedOpInterface>(local))
+    ranged.setRangeCount(sharding.getOver().getSize());
   for (auto [index, factor] : llvm::enumerate(sharding.factorsOf(op).factors)) {
     int64_t size = sharding.sizeOf(op, index);
     if (factor.attribute.empty() || size == factor.size)

@@ -35,9 +35,19 @@ std::string checkCombineGrad(Shapes s) {
                              : "dweights is there without weights";
 }
 
-/// Each row of `a` is multiplied once, by the matrix of its group.
+/// Each row of `a` is multiplied once, by the matrix of its group; of some of
+/// the ranges of groups as many rows as they are groups.
 uint64_t groupedFlops(Shapes s) {
-  return 2 * uint64_t(s.size("s")) * s.size("k") * s.size("n");
+  const int64_t ranges =
+      s.spec->has("ranges") ? s.spec->integer("ranges") : int64_t(1);
+  return 2 * uint64_t(s.size("s")) * s.size("k") * s.size("n") / ranges;
+}
+
+std::string checkRanges(Shapes s) {
+  if (!s.spec->has("ranges") || s.spec->integer("ranges") > 0)
+    return {};
+  return "ranges is " + std::to_string(s.spec->integer("ranges")) +
+         ", wanted 1 or more";
 }
 
 } // namespace

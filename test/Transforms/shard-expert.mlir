@@ -18,10 +18,10 @@
 // CHECK: %[[OWN:.*]] = zero.slice_value %[[TABLE]]
 // CHECK: %[[FIRST:.*]] = tensor.collapse_shape %[[OWN]]
 // CHECK: %[[S:.*]], %[[P:.*]], %[[E:.*]] = nn.dispatch %[[ROWS]], %[[ALL]] first %[[FIRST]] experts 4 : {{.*}} -> (tensor<24x8xf32>, tensor<12x2xi32>, tensor<2xi32>)
-// CHECK: nn.grouped_matmul %[[S]], %{{.*}} offsets %[[E]] transpose_b : {{.*}} -> tensor<24x16xf32>
+// CHECK: nn.grouped_matmul %[[S]], %{{.*}} offsets %[[E]] transpose_b ranges 2 : {{.*}} -> tensor<24x16xf32>
 // CHECK: arith.constant dense<1.000000e+00> : tensor<24x1xf32>
 // CHECK: tensor.expand_shape %{{.*}} output_shape [2, 1, 16] : tensor<2x16xf32> into tensor<2x1x16xf32>
-// CHECK: %[[Y:.*]] = nn.grouped_matmul %{{.*}}, %{{.*}} offsets %[[E]] transpose_b : {{.*}} -> tensor<24x8xf32>
+// CHECK: %[[Y:.*]] = nn.grouped_matmul %{{.*}}, %{{.*}} offsets %[[E]] transpose_b ranges 2 : {{.*}} -> tensor<24x8xf32>
 // CHECK: %[[GS:.*]] = zero.gather_value %[[G]] replicated cut <dim 0 of [12] over <expert = 2>> : tensor<6x2xf32> -> tensor<12x2xf32>
 // CHECK: %[[T:.*]] = nn.combine %[[Y]], %[[P]] weights %[[GS]] : {{.*}} -> tensor<12x8xf32>
 // CHECK: %[[Z:.*]] = zero.scatter_value %[[T]] cut <dim 0 of [12] over <expert = 2>> : tensor<12x8xf32> -> tensor<6x8xf32>

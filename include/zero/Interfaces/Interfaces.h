@@ -130,6 +130,7 @@ bool haveSameLayout(Type a, Type b);
 
 #include "zero/Interfaces/AccumulatingOpInterface.h.inc"
 #include "zero/Interfaces/AddendOpInterface.h.inc"
+#include "zero/Interfaces/RangedOpInterface.h.inc"
 #include "zero/Interfaces/BroadcastingOpInterface.h.inc"
 #include "zero/Interfaces/CombinedOpInterface.h.inc"
 #include "zero/Interfaces/CountedMeanOpInterface.h.inc"

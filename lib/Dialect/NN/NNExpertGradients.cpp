@@ -45,16 +45,16 @@ LogicalResult GroupedMatmulOp::buildGradient(OpBuilder &builder,
   if (!dc)
     return success();
   if (wanted[0])
-    gradients[0] = GroupedMatmulOp::create(builder, getLoc(), getA().getType(),
-                                           dc, getB(), getOffsets(),
-                                           /*transpose_b=*/!getTransposeB());
+    gradients[0] = GroupedMatmulOp::create(
+        builder, getLoc(), getA().getType(), dc, getB(), getOffsets(),
+        /*transpose_b=*/!getTransposeB(), getRangesAttr());
   if (wanted[1]) {
     Value left = getA(), right = dc;
     if (getTransposeB())
       std::swap(left, right);
     gradients[1] = GroupedMatmulGradOp::create(
         builder, getLoc(), getB().getType(), left, right, getOffsets(),
-        /*rows=*/DenseI64ArrayAttr());
+        /*rows=*/DenseI64ArrayAttr(), getRangesAttr());
   }
   return success();
 }

@@ -23,10 +23,14 @@ func.func @experts(%x: tensor<32x16xf32>, %i: tensor<32x2xi32>, %f: tensor<i32>,
 // CHECK: nn.grouped_matmul %{{.*}}, %{{.*}} offsets %{{.*}} transpose_b :
 // CHECK: nn.grouped_matmul_grad %{{.*}}, %{{.*}} offsets %{{.*}} : (tensor<64x16xf32>, tensor<64x32xf32>, tensor<8xi32>) -> tensor<8x16x32xf32>
 // CHECK: nn.grouped_matmul_grad %{{.*}}, %{{.*}} offsets %{{.*}} rows [2, 4] :
+// CHECK: nn.grouped_matmul %{{.*}}, %{{.*}} offsets %{{.*}} ranges 4 :
+// CHECK: nn.grouped_matmul_grad %{{.*}}, %{{.*}} offsets %{{.*}} ranges 4 :
 func.func @groups(%a: tensor<64x16xf32>, %b: tensor<8x16x32xf32>, %o: tensor<8xi32>) {
   %0 = nn.grouped_matmul %a, %b offsets %o : (tensor<64x16xf32>, tensor<8x16x32xf32>, tensor<8xi32>) -> tensor<64x32xf32>
   %1 = nn.grouped_matmul %0, %b offsets %o transpose_b : (tensor<64x32xf32>, tensor<8x16x32xf32>, tensor<8xi32>) -> tensor<64x16xf32>
   %2 = nn.grouped_matmul_grad %a, %0 offsets %o : (tensor<64x16xf32>, tensor<64x32xf32>, tensor<8xi32>) -> tensor<8x16x32xf32>
   %3 = nn.grouped_matmul_grad %a, %0 offsets %o rows [2, 4] : (tensor<64x16xf32>, tensor<64x32xf32>, tensor<8xi32>) -> tensor<2x16x32xf32>
+  %4 = nn.grouped_matmul %a, %b offsets %o ranges 4 : (tensor<64x16xf32>, tensor<8x16x32xf32>, tensor<8xi32>) -> tensor<64x32xf32>
+  %5 = nn.grouped_matmul_grad %a, %0 offsets %o ranges 4 : (tensor<64x16xf32>, tensor<64x32xf32>, tensor<8xi32>) -> tensor<8x16x32xf32>
   return
 }

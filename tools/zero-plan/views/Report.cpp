@@ -168,7 +168,12 @@ void mlir::zero::printReport(const PlanSummary &plan, StringRef path,
                << plural(plan.accumulation, "micro-batch", "es")
                << " an update, " << formatCount(plan.trained)
                << " trained parameters, " << formatCount(plan.untrained)
-               << " others\n\n";
+               << " others";
+  // Ranks have parts of what an axis cuts.
+  if (int64_t ofRank = plan.trained + plan.untrained; ofRank < plan.ofModel)
+    llvm::outs() << " on a rank, of " << formatCount(plan.ofModel)
+                 << " in the model";
+  llvm::outs() << "\n\n";
   printMemory(plan, lines);
   printTraffic(plan);
   printTransfers(plan);

@@ -19,6 +19,7 @@ include "zero/Interfaces/MoveOpInterface.td"
 include "zero/Interfaces/CombinedOpInterface.td"
 include "zero/Interfaces/CountedMeanOpInterface.td"
 include "zero/Interfaces/PaddableOpInterface.td"
+include "zero/Interfaces/RangedOpInterface.td"
 include "zero/Interfaces/RowBlockOpInterface.td"
 include "zero/Interfaces/Traits.td"
 

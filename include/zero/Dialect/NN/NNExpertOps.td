@@ -92,16 +92,19 @@ def NN_CombineGradOp : NN_SignedOp<"combine_grad",
 def NN_GroupedMatmulOp : NN_SignedOp<"grouped_matmul",
     [Floats<"a", "s,k">, Floats<"b", "e,k,n", "", "~transpose_b">,
      Indices<"offsets", "e">],
-    [Flag<"transpose_b">],
+    [Flag<"transpose_b">, OptionalInt<"ranges">],
     [Floats<"c", "s,n">],
-    "parallel n, sum k, combined e, own s, linear a b", [NN_Differentiable]> {
+    "parallel n, sum k, combined e, own s, linear a b",
+    [NN_Differentiable, RangedOpInterface]> {
   let summary = "Multiply groups of rows, each by a matrix of its own";
   let text = [{
     Group e of the rows of `a` ends before row `offsets[e]`, where group e + 1
     begins; group 0 begins with row 0. For a row s of group e
     `c[s, n] = sum over k of a[s, k] b[e, k, n]`; rows of no group, from the last
     offset on, are 0. `b` is stored as [E, N, K] with `transpose_b`. Offsets that
-    decrease, or that are outside [0, S], are an error at run time.
+    decrease, or that are outside [0, S], are an error at run time. With `ranges` the
+    matrices are those of one of as many equal ranges of groups, and that part of the
+    rows is expected to be theirs.
 
     This is how tokens that are sorted by expert go through their experts.
   }];
@@ -110,33 +113,34 @@ def NN_GroupedMatmulOp : NN_SignedOp<"grouped_matmul",
     %c = nn.grouped_matmul %a, %b offsets %o : (tensor<64x16xf32>, tensor<8x16x32xf32>, tensor<8xi32>) -> tensor<64x32xf32>
     ```
   }];
-  let work = "groupedFlops";
+  let work = "groupedFlops, nullptr, checkRanges";
   let assemblyFormat = [{
-    $a `,` $b `offsets` $offsets (`transpose_b` $transpose_b^)? attr-dict
+    $a `,` $b `offsets` $offsets (`transpose_b` $transpose_b^)? (`ranges` $ranges^)? attr-dict
     `:` functional-type(operands, results)
   }];
 }
 
 def NN_GroupedMatmulGradOp : NN_SignedOp<"grouped_matmul_grad",
     [Floats<"a", "s,k">, Floats<"b", "s,n">, Indices<"offsets", "e">],
-    [Range<"rows">],
+    [Range<"rows">, OptionalInt<"ranges">],
     [Floats<"d", "e@rows,k,n">],
-    "parallel k n, combined e, own s, linear a b", [RowBlockOpInterface]> {
+    "parallel k n, combined e, own s, linear a b",
+    [RowBlockOpInterface, RangedOpInterface]> {
   let summary = "A product of columns for each group of rows: the matrices' gradient";
   let text = [{
     `d[e, k, n] = sum over the rows s of group e of a[s, k] b[s, n]`: the gradient of
     the matrices of `nn.grouped_matmul`, from its left operand and the gradient of
     its result, in this order, or the other way around for `transpose_b`. `rows`
-    gives a block [begin, end) of the groups.
+    gives a block [begin, end) of the groups; `ranges` is as there.
   }];
   let details = [{
     ```mlir
     %d = nn.grouped_matmul_grad %a, %dc offsets %o : (tensor<64x16xf32>, tensor<64x32xf32>, tensor<8xi32>) -> tensor<8x16x32xf32>
     ```
   }];
-  let work = "groupedFlops";
+  let work = "groupedFlops, nullptr, checkRanges";
   let assemblyFormat = [{
-    $a `,` $b `offsets` $offsets (`rows` $rows^)? attr-dict
+    $a `,` $b `offsets` $offsets (`rows` $rows^)? (`ranges` $ranges^)? attr-dict
     `:` functional-type(operands, results)
   }];
 }
