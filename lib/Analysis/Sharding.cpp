@@ -254,6 +254,10 @@ CutCost Sharding::price(DimensionId atom) const {
   return cost;
 }
 
+static double worthOf(const CutCost &cost) {
+  return cost.savedFlops / std::max(cost.bytes, 1.0);
+}
+
 //===----------------------------------------------------------------------===//
 // The choice
 //===----------------------------------------------------------------------===//
@@ -273,6 +277,14 @@ SmallVector<DimensionId> Sharding::findRefused() const {
       for (DimensionId atom : dimensions.atomsOf(dim))
         if (!mayCut(parameter, atom))
           refused.insert(atom);
+  // What the model says is cut in another dimension, or in none.
+  for (ParameterOp parameter : parameters)
+    if (std::optional<int64_t> wanted = parameter.getSharding())
+      for (auto [index, dim] :
+           llvm::enumerate(dimensions.of(parameter.getSymNameAttr())))
+        if (static_cast<int64_t>(index) != *wanted)
+          for (DimensionId atom : dimensions.atomsOf(dim))
+            refused.insert(atom);
   for (Operation &op : *body) {
     const Dimensions::Factored &factored = dimensions.of(&op);
     for (auto [factor, dim] :
@@ -285,7 +297,29 @@ SmallVector<DimensionId> Sharding::findRefused() const {
   return refused.takeVector();
 }
 
-/// Classes of parameters that are worth what is sent for them.
+/// The class that cuts the dimension which the model says of a parameter; the
+/// most worth of several.
+std::optional<CutCost> Sharding::findForced(ParameterOp parameter) const {
+  std::optional<int64_t> wanted = parameter.getSharding();
+  if (!wanted || *wanted < 0)
+    return std::nullopt;
+  std::optional<CutCost> best;
+  ArrayRef<DimensionId> dims = dimensions.of(parameter.getSymNameAttr());
+  for (DimensionId atom : dimensions.atomsOf(dims[*wanted])) {
+    std::optional<unsigned> dim = findDimension(dims, atom);
+    if (dim != static_cast<unsigned>(*wanted) || !mayCut(parameter, atom) ||
+        dimensions.sizeOf(atom) % over.getSize() != 0)
+      continue;
+    CutCost cost = price(atom);
+    cost.isForced = true;
+    if (!best || worthOf(cost) > worthOf(*best))
+      best = cost;
+  }
+  return best;
+}
+
+/// Classes of parameters that are worth what is sent for them, and those that
+/// the model names.
 SmallVector<CutCost> Sharding::findCandidates() const {
   llvm::SetVector<DimensionId> atoms;
   for (ParameterOp parameter : parameters)
@@ -295,6 +329,10 @@ SmallVector<CutCost> Sharding::findCandidates() const {
   for (DimensionId atom : findRefused())
     atoms.remove(atom);
   SmallVector<CutCost> candidates;
+  for (ParameterOp parameter : parameters)
+    if (std::optional<CutCost> forced = findForced(parameter))
+      if (atoms.remove(forced->atom))
+        candidates.push_back(*forced);
   for (DimensionId atom : atoms) {
     if (dimensions.sizeOf(atom) < 2)
       continue;
@@ -351,11 +389,9 @@ void Sharding::takeBest(ArrayRef<CutCost> candidates) {
 /// class of one layer is not compared with one of all layers that it excludes.
 void Sharding::choose() {
   SmallVector<CutCost> candidates = findCandidates();
-  auto worth = [](const CutCost &cost) {
-    return cost.savedFlops / std::max(cost.bytes, 1.0);
-  };
   llvm::stable_sort(candidates, [&](const CutCost &a, const CutCost &b) {
-    return worth(a) > worth(b);
+    return std::pair(a.isForced, worthOf(a)) >
+           std::pair(b.isForced, worthOf(b));
   });
   for (size_t count = candidates.size() + 1; count != candidates.size();) {
     count = candidates.size();
@@ -366,15 +402,34 @@ void Sharding::choose() {
       state = std::max(state, cost.savedState);
     }
     llvm::erase_if(candidates, [&](const CutCost &cost) {
-      return cost.savedFlops < kLeastShare * flops &&
+      return !cost.isForced && cost.savedFlops < kLeastShare * flops &&
              cost.savedState < kLeastShare * state;
     });
   }
 }
 
+/// Nobody gets another cut than the one that they have asked for.
+LogicalResult Sharding::verifyForced() const {
+  for (ParameterOp parameter : parameters) {
+    int64_t wanted = parameter.getSharding().value_or(-1);
+    CutAttr cut = cutOf(parameter);
+    if (wanted < 0 || (cut && cut.getDim() == wanted))
+      continue;
+    return parameter.emitError()
+           << "dimension " << wanted << " of @" << parameter.getSymName()
+           << ", of " << parameter.getTensorType().getDimSize(wanted)
+           << " indices, cannot be cut over " << over
+           << ": the ranks do not divide it, an operation needs all of it, or "
+              "what else is cut excludes it; leave it out of zero.sharding";
+  }
+  return success();
+}
+
 LogicalResult Sharding::verify() const {
   if (isOfSequence())
     return verifyPositions();
+  if (failed(verifyForced()))
+    return failure();
   for (const CutCost &cost : taken) {
     if (cost.size % over.getSize() == 0)
       continue;

@@ -59,6 +59,7 @@ private:
   void readCommunicationType();
   void readZero();
   void readStateTiers();
+  void readSharding();
   void readGroups();
   void recordGiven();
   void reportIdleKeys();
@@ -267,6 +268,7 @@ void ConfigReader::readZero() {
   readSecondary(values, reporter, config);
   readQuantization(values, reporter, config);
   readStateTiers();
+  readSharding();
   readOffload(values, reporter, config);
   readCheckpoint(values, options, reporter, config);
   checkModelAxes(reporter, config);
@@ -282,6 +284,23 @@ void ConfigReader::readStateTiers() {
     std::string path = ("zero.state_tiers." + StringRef(entry.first)).str();
     if (values.has(path))
       config.stateTiers[StringRef(entry.first).str()] = values.text(path);
+  }
+}
+
+void ConfigReader::readSharding() {
+  const json::Object *block = root.getObject("zero");
+  const json::Object *names = block ? block->getObject("sharding") : nullptr;
+  if (!names)
+    return;
+  for (const json::Object::value_type &entry : *names) {
+    std::string path = ("zero.sharding." + StringRef(entry.first)).str();
+    if (!values.has(path))
+      continue;
+    int64_t dim = values.integer(path);
+    if (dim < -1)
+      reporter.error(path, "found " + Twine(dim) +
+                               ", wanted a dimension, or -1 for none");
+    config.sharding[StringRef(entry.first).str()] = dim;
   }
 }
 

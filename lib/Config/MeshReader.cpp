@@ -378,10 +378,8 @@ void mlir::zero::checkModelAxes(Reporter &reporter, const TrainConfig &config) {
                               "key out, or the axis");
   };
   // Sums of 16 bits have a factor that follows from their group.
-  bool hasExperts = llvm::any_of(config.mesh, [](const MeshAxisConfig &axis) {
-    return axis.size > 1 && zrt::cutsExperts(axis.name);
-  });
-  refuse(hasExperts && config.precision == zrt::DataType::F16, "fp16.enabled");
+  refuse(config.hasAxis("expert") && config.precision == zrt::DataType::F16,
+         "fp16.enabled");
   refuse(config.offloadOptimizer && !config.offloadOptimizer->parameters,
          "zero_optimization.offload_optimizer");
   refuse(config.offloadOptimizer && config.offloadOptimizer->parameters,

@@ -57,13 +57,18 @@ static bool writeNamed(OStream &json, StringRef path,
       for (const auto &[state, tier] : config.stateTiers)
         json.attribute(state, tier);
     });
+  if (path == "zero.sharding" && !config.sharding.empty())
+    json.attributeObject("sharding", [&] {
+      for (const auto &[name, dim] : config.sharding)
+        json.attribute(name, dim);
+    });
   if (path == "zero.parameter_groups" && !config.parameterGroups.empty())
     json.attributeObject("parameter_groups", [&] {
       for (const ParameterGroupConfig &group : config.parameterGroups)
         json.attributeObject(group.name, [&] { writeGroup(json, group); });
     });
   return path == "zero.mesh" || path == "zero.state_tiers" ||
-         path == "zero.parameter_groups";
+         path == "zero.sharding" || path == "zero.parameter_groups";
 }
 
 //===----------------------------------------------------------------------===//

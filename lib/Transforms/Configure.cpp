@@ -7,6 +7,7 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/GlobPattern.h"
 
 namespace mlir::zero {
 #define GEN_PASS_DEF_CONFIGURE
@@ -26,6 +27,7 @@ struct Configure : public zero::impl::ConfigureBase<Configure> {
 private:
   FailureOr<TrainConfig> resolve();
   LogicalResult verifyModel(const TrainConfig &resolved);
+  LogicalResult writeSharding(const TrainConfig &resolved);
   Attribute makeOptimizer(const TrainConfig &resolved, StringRef group);
 
   /// Given by the caller; otherwise `settings` says what to do.
@@ -47,6 +49,43 @@ FailureOr<TrainConfig> Configure::resolve() {
   if (!options)
     return emitError(getOperation().getLoc()) << error, failure();
   return options->resolve(getOperation());
+}
+
+/// What the configuration says of dimensions stands at the parameters.
+LogicalResult Configure::writeSharding(const TrainConfig &resolved) {
+  Builder builder(&getContext());
+  DenseMap<ParameterOp, StringRef> said;
+  for (const auto &[name, dim] : resolved.sharding) {
+    llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(name);
+    if (!pattern)
+      return emitError(getOperation().getLoc())
+             << "zero.sharding has the pattern '" << name
+             << "': " << toString(pattern.takeError());
+    bool isKnown = false;
+    for (ParameterOp parameter : getOperation().getOps<ParameterOp>()) {
+      if (!pattern->match(parameter.getSymName()))
+        continue;
+      isKnown = true;
+      int64_t rank = parameter.getTensorType().getRank();
+      if (dim >= rank)
+        return parameter.emitError()
+               << "zero.sharding cuts dimension " << dim << " of @"
+               << parameter.getSymName() << ", which has " << rank;
+      auto [other, isNew] = said.try_emplace(parameter, name);
+      if (!isNew && parameter.getSharding() != dim)
+        return parameter.emitError()
+               << "zero.sharding says of @" << parameter.getSymName()
+               << " one thing by '" << other->second << "' and another by '"
+               << name << "'; leave one of them out";
+      parameter->setAttr(ParameterOp::getShardingName(),
+                         builder.getI64IntegerAttr(dim));
+    }
+    if (!isKnown)
+      return emitError(getOperation().getLoc())
+             << "zero.sharding names '" << name
+             << "', and no parameter of the model has such a name";
+  }
+  return success();
 }
 
 LogicalResult Configure::verifyModel(const TrainConfig &resolved) {
@@ -256,7 +295,8 @@ static void remarkOnSharedInputs(StepOp step) {
 
 void Configure::runOnOperation() {
   FailureOr<TrainConfig> resolved = resolve();
-  if (failed(resolved) || failed(verifyModel(*resolved)))
+  if (failed(resolved) || failed(verifyModel(*resolved)) ||
+      failed(writeSharding(*resolved)))
     return signalPassFailure();
   StepOp step = *getOperation().getOps<StepOp>().begin();
   remarkOnSharedInputs(step);

@@ -32,6 +32,8 @@ struct CutCost {
   double savedState = 0;
   /// Bytes that each rank sends.
   double bytes = 0;
+  /// Whether the model says that it is cut, whatever it is worth.
+  bool isForced = false;
 };
 
 class Sharding {
@@ -97,6 +99,8 @@ private:
 
   void collect();
   SmallVector<CutCost> findCandidates() const;
+  std::optional<CutCost> findForced(ParameterOp parameter) const;
+  LogicalResult verifyForced() const;
   CutCost price(DimensionId atom) const;
   bool excludes(DimensionId atom) const;
   void takeBest(ArrayRef<CutCost> candidates);

@@ -219,6 +219,9 @@ struct TrainConfig {
   /// The tiers of optimizer states by name, such as "exp_avg" and "host"; all
   /// others are on the device.
   std::map<std::string, std::string> stateTiers;
+  /// Dimensions that the axis `tensor` is to cut, -1: none, by parameters'
+  /// names or patterns of them.
+  std::map<std::string, int64_t> sharding;
   /// Optimizer states in host memory, and their update on the host.
   std::optional<OffloadConfig> offloadOptimizer;
   /// Paths of the keys that a file, or an option in its place, gives by
@@ -248,6 +251,9 @@ struct TrainConfig {
         product *= axis.name == name ? axis.size : 1;
     return product;
   }
+
+  /// Whether the mesh has an axis of that name, of more than one rank.
+  bool hasAxis(const std::string &name) const { return ranksOf({name}) > 1; }
 
   /// Whether ranks of an axis compute parts of a model.
   bool cutsModel() const {

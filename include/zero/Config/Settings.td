@@ -60,6 +60,8 @@ def NotCut : Reason<[{config.stage != 2 && config.layout != zrt::Layout::Buckete
     "only stage 2 cuts groups in one way or the other">;
 def PaddedToBytes : Reason<[{config.stage == 3}],
     "parameters that are gathered are padded to 16 bytes a rank">;
+def NoTensorAxis : Reason<[{!config.hasAxis("tensor")}],
+    "no axis `tensor` has more than one rank", "give --mesh data=2,tensor=2">;
 def OneNode : Reason<[{config.secondaryAxes.empty()}],
     "the ranks that states are partitioned over are one node">;
 def OneSlice : Reason<[{config.slices() == 1}],

@@ -22,6 +22,12 @@ def : Key<"zero.offload_nvme_min_bytes", Size, "1048576",
 def : Key<"zero.mesh", Object, "null",
     "ranks as a mesh of named axes, in row-major order, instead of one group">;
 def : Key<"zero.mesh.*", Count, "null", "ranks along one axis">;
+def : Key<"zero.sharding", Object, "null",
+    "which dimensions of parameters the axis `tensor` cuts, where the choice is not left "
+    "to the compiler">, Idle<[NoTensorAxis]>;
+def : Key<"zero.sharding.*", Integer, "-1",
+    "the dimension of a parameter, by its name, or of several by a pattern with `*`; "
+    "-1: none is cut">;
 def : Key<"zero.quantized_weights_bits", Count, "8",
     "bits of quantized weights: 8 or 4">,
     Written<[{orNull(config.quantizedWeightBits)}]>, Idle<[NoWeightsQuantized]>;

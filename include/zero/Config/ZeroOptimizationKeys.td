@@ -58,20 +58,20 @@ def : Key<"zero_optimization.contiguous_gradients", Bool, "true",
     NoEffect<"gradients are computed in place in the bucket">;
 def : Key<"zero_optimization.reduce_scatter", Bool, "true",
     "reduce-scatter instead of all-reduce">,
-    NoEffect<"gradients are always reduced to their owners; the result is the same">;
+    NoEffect<"the stage says how gradients are reduced; the result is the same">;
 def : Key<"zero_optimization.use_multi_rank_bucket_allreduce", Bool, "true",
     "reduce the slices of several owners at once">,
     NoEffect<"a bucket is one reduce-scatter">;
 def : Key<"zero_optimization.allgather_partitions", Bool, "true",
     "gather updated parameters instead of broadcasting them">,
-    NoEffect<"parameters are always gathered; the result is the same">;
+    NoEffect<"what a stage divides is gathered, and nothing is broadcast; the result is the same">;
 def : Key<"zero_optimization.sub_group_size", Count, "1000000000",
     "most elements of one rank that the host updates together, unless a segment has "
     "more (offload_optimizer)">, Field<Offload, "subGroupSize">,
     Option<"sub-group-size">, Searched, Idle<[NotOffloaded]>;
 def : Key<"zero_optimization.round_robin_gradients", Bool, "false",
     "distribute gradients round-robin for offloading">,
-    NoEffect<"the bucketed layout already gives every rank a part of each bucket">;
+    NoEffect<"the layout says which rank owns which gradients; the result is the same">;
 def : Key<"zero_optimization.elastic_checkpoint", Bool, "false",
     "write checkpoints for any rank count">,
     NoEffect<"every checkpoint can be resumed with any rank count and stage">;

@@ -103,6 +103,16 @@ LogicalResult ZeroDialect::verifyOperationAttribute(Operation *op,
                              "configured step");
     return success();
   }
+  // The dimension of a parameter that an axis is to cut; -1: none.
+  if (attribute.getName() == ParameterOp::getShardingName()) {
+    auto parameter = dyn_cast<ParameterOp>(op);
+    auto dim = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (!parameter || !dim || dim.getInt() < -1 ||
+        dim.getInt() >= parameter.getTensorType().getRank())
+      return op->emitOpError("attribute 'zero.sharding' must be a dimension of "
+                             "a parameter, or -1 for none");
+    return success();
+  }
   // The model has weights beside it, from which its runs start.
   if (attribute.getName() == "zero.pretrained") {
     if (!isa<StepOp>(op) || !isa<UnitAttr>(attribute.getValue()))

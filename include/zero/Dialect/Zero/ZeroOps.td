@@ -46,6 +46,9 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
     - (C7) the dimension that is `cut` has the size of a part, and the parameter is no
       average. With `rows`, it is the first dimension, of one piece.
 
+    The attribute `zero.sharding` says which dimension an axis `tensor` is to cut, or -1
+    that it is to cut none; without it `zero-shard-model` chooses.
+
     ```mlir
     zero.parameter @fc1.w : tensor<784x250xf32> = #zero.normal<std = 0.02>
     zero.parameter @fc1.b : tensor<250xf32> = #zero.zeros group "no_decay"
@@ -53,6 +56,7 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
     zero.parameter @bn.running_mean : tensor<16xf32> = #zero.zeros average 0.1
     zero.parameter @wte : tensor<50304x768xf32> = #zero.normal<std = 0.02> rows 50257
     zero.parameter @fc2.w : tensor<125x10xf32> = #zero.zeros cut <dim 0 of [250] over <tensor = 2>>
+    zero.parameter @fc3.w : tensor<250x10xf32> = #zero.zeros {zero.sharding = -1 : i64}
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type,
@@ -76,6 +80,13 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
     ::mlir::RankedTensorType getWholeType();
     /// The type in files: whole, and without padding.
     ::mlir::RankedTensorType getFileType();
+    /// The dimension that the axis `tensor` is to cut, -1: none, as the attribute
+    /// of this name says; nothing where the compiler chooses.
+    static ::llvm::StringRef getShardingName() { return "zero.sharding"; }
+    std::optional<int64_t> getSharding() {
+      auto dim = (*this)->getAttrOfType<::mlir::IntegerAttr>(getShardingName());
+      return dim ? std::optional(dim.getInt()) : std::nullopt;
+    }
     ::llvm::LogicalResult verifyAverage();
     ::llvm::LogicalResult verifyRows();
     ::llvm::LogicalResult verifyCut();
