@@ -5,11 +5,11 @@
 namespace {
 
 const zrt::KernelSchemas foreignKernels(std::vector<zrt::KernelSchema>{
-    {"foreign.cube", "x:T[r..] -> y:T[r..]", "offset:real",
+    {"foreign.cube", "x:T[r..] -> y:T[r..] | parallel r", "offset:real",
      [](const zrt::KernelShapes &s) -> uint64_t {
        return 3 * s.elements("x");
      }},
-    {"foreign.cube_grad", "dy:T[r..] x:T[r..] -> dx:T[r..]", "offset:real",
+    {"foreign.cube_grad", "dy:T[r..] x:T[r..] -> dx:T[r..] | parallel r, linear dy", "offset:real",
      [](const zrt::KernelShapes &s) -> uint64_t {
        return 4 * s.elements("x");
      }}});

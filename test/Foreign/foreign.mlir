@@ -23,6 +23,18 @@
 // RUN: %python %S/../Integration/compare_losses.py close %t.zero.jsonl %t.arith.jsonl
 // RUN: %python %S/../Integration/compare_losses.py equal %t.three.jsonl %t.zero.jsonl
 
+// Its row says which dimensions go together, by which an axis of the mesh cuts it: it
+// trains on parts as on the whole.
+// RUN: echo '{"zero": {"mesh": {"data": 1, "tensor": 2}, "sharding": {"w": 1}}, "optimizer": {"type": "Adam", "params": {"lr": 0.05}}}' > %t.json
+// RUN: zero-compile %s --load-dialect-plugin=%foreign_dialect.so --config %t.json --pipeline=accumulation=2 --emit=mlir | FileCheck %s --check-prefix=CUT
+// CUT: zero.parameter @w : tensor<3x2xf32> {{.*}} cut <dim 1 of [4] over <tensor = 2>>
+// CUT: zero.micro
+// CUT: foreign.cube {{.*}} : tensor<2x2xf32>
+// CUT: foreign.cube_grad {{.*}} : tensor<2x2xf32>
+// RUN: zero-compile %s --load-dialect-plugin=%foreign_dialect.so --link=%foreign_kernels.a --config %t.json --pipeline=accumulation=2 -o %t.cut
+// RUN: %t.cut --data %t.safetensors --steps 20 --validation-fraction 0 --metrics %t.cut.jsonl > %t.log
+// RUN: %python %S/../Integration/compare_losses.py close %t.cut.jsonl %t.zero.jsonl
+
 // Blocks of 16 bits are another instance of its kernels.
 // RUN: zero-compile %s --load-dialect-plugin=%foreign_dialect.so --link=%foreign_kernels.a --pipeline='lr=0.05 precision=bf16' -o %t.half
 // RUN: %t.half --data %t.safetensors --steps 2 --validation-fraction 0 > %t.log
@@ -48,6 +60,6 @@ zero.step @train(%x: tensor<2x3xf32> {zero.input = "x"}, %y: tensor<2x4xf32> {ze
   %c = foreign.cube %h offset 0.5 : tensor<2x4xf32>
   %d = arith.subf %c, %y : tensor<2x4xf32>
   %s = arith.mulf %d, %d : tensor<2x4xf32>
-  %loss = nn.reduce mean %s dims [0, 1] : (tensor<2x4xf32>) -> tensor<f32>
+  %loss = nn.reduce sum %s dims [0, 1] : (tensor<2x4xf32>) -> tensor<f32>
   zero.yield %loss : tensor<f32>
 }

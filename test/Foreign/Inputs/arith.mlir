@@ -10,6 +10,6 @@ zero.step @train(%x: tensor<2x3xf32> {zero.input = "x"}, %y: tensor<2x4xf32> {ze
   %c = arith.mulf %t2, %t : tensor<2x4xf32>
   %d = arith.subf %c, %y : tensor<2x4xf32>
   %s = arith.mulf %d, %d : tensor<2x4xf32>
-  %loss = nn.reduce mean %s dims [0, 1] : (tensor<2x4xf32>) -> tensor<f32>
+  %loss = nn.reduce sum %s dims [0, 1] : (tensor<2x4xf32>) -> tensor<f32>
   zero.yield %loss : tensor<f32>
 }
