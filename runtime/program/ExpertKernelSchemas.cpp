@@ -35,12 +35,23 @@ std::string checkCombineGrad(Shapes s) {
                              : "dweights is there without weights";
 }
 
+/// Of how many equal ranges of groups those of a product are one.
+int64_t rangesOf(Shapes s) {
+  return s.spec->has("ranges") ? s.spec->integer("ranges") : 1;
+}
+
 /// Each row of `a` is multiplied once, by the matrix of its group; of some of
 /// the ranges of groups as many rows as they are groups.
 uint64_t groupedFlops(Shapes s) {
-  const int64_t ranges =
-      s.spec->has("ranges") ? s.spec->integer("ranges") : int64_t(1);
-  return 2 * uint64_t(s.size("s")) * s.size("k") * s.size("n") / ranges;
+  return 2 * uint64_t(s.size("s")) * s.size("k") * s.size("n") / rangesOf(s);
+}
+
+/// A product for each group, all of as many rows.
+template <bool gradient> KernelArithmetic groupedProducts(Shapes s) {
+  const int64_t groups = s.size("e");
+  const int64_t rows = groups ? s.size("s") / rangesOf(s) / groups : 0;
+  return {KernelArithmetic::Product, groups, gradient ? s.size("k") : rows,
+          s.size("n"), gradient ? rows : s.size("k")};
 }
 
 std::string checkRanges(Shapes s) {

@@ -1,5 +1,7 @@
 #include "program/KernelKey.h"
 
+#include "program/KernelSchema.h"
+
 #include <algorithm>
 
 using namespace zrt;
@@ -39,7 +41,7 @@ int64_t operationsAnElement(const KernelSpec &spec) {
   return spec.flops / elements;
 }
 
-std::string describe(const KernelSpec &spec, bool shapes) {
+std::string textOf(const KernelSpec &spec, bool shapes) {
   std::string text = spec.name;
   addTypes(text, spec.operands, shapes);
   text += "->";
@@ -59,19 +61,28 @@ std::string describe(const KernelSpec &spec, bool shapes) {
 } // namespace
 
 std::string zrt::kernelKeyOf(const KernelSpec &spec) {
-  return describe(spec, true);
+  return textOf(spec, true);
 }
 
 std::string zrt::familyOf(const KernelSpec &spec) {
-  return describe(spec, false);
+  return textOf(spec, false);
 }
 
 DataType zrt::computeTypeOf(const KernelSpec &spec) {
-  // A scalar, such as the gradient of a loss, says little.
-  for (bool scalars : {false, true})
-    for (const auto *types : {&spec.operands, &spec.results})
-      for (const TensorType &type : *types)
-        if (isFloat(type.type) && (scalars || !type.shape.empty()))
-          return type.type;
+  const size_t operands = spec.operands.size();
+  const auto typeAt = [&](size_t index) -> const TensorType & {
+    return index < operands ? spec.operands[index]
+                            : spec.results[index - operands];
+  };
+  // Statistics stay f32 beside what is narrower, and a scalar, such as the
+  // gradient of a loss, says little.
+  enum { kElements, kTensors, kAny };
+  for (int wanted : {kElements, kTensors, kAny})
+    for (size_t i = 0; i < operands + spec.results.size(); ++i) {
+      const TensorType &type = typeAt(i);
+      if (isFloat(type.type) && (wanted == kAny || !type.shape.empty()) &&
+          (wanted != kElements || !isStatistic(spec, i)))
+        return type.type;
+    }
   return DataType::F32;
 }

@@ -1,5 +1,6 @@
 // What a kernel's row of the table accepts, refuses and counts.
 #include "kernels/Registry.h"
+#include "program/KernelKey.h"
 
 #include <gtest/gtest.h>
 
@@ -408,6 +409,40 @@ TEST(KernelSchema, CountsWhatAnUpdateReadsAndWrites) {
   EXPECT_EQ(bytes({F32, F32, F32, F32, BF16}, {1, 2, 2, 2, 1}), 30u);
   EXPECT_EQ(bytes({BF16, U16, F32, F32, BF16}, {1, 2, 2, 2, 2}), 26u);
   EXPECT_EQ(bytes({F32, U16, F32, F32, BF16}, {1, 2, 2, 2, 2}), 28u);
+}
+
+TEST(KernelSchema, CountsProductsOfGroups) {
+  KernelSpec grouped =
+      spec("nn.grouped_matmul",
+           {{BF16, {64, 16}}, {BF16, {4, 16, 8}}, {DataType::I32, {4}}},
+           {{BF16, {64, 8}}});
+  countWork(grouped);
+  EXPECT_EQ(grouped.flops, 2u * 64 * 16 * 8);
+  EXPECT_EQ(arithmeticOf(grouped).kind, KernelArithmetic::Product);
+  EXPECT_EQ(arithmeticOf(grouped).count, 4);
+  EXPECT_EQ(arithmeticOf(grouped).rows, 16);
+  // Of one of two ranges of groups, half of the rows.
+  grouped.ints["ranges"] = {2};
+  countWork(grouped);
+  EXPECT_EQ(grouped.flops, 64u * 16 * 8);
+  EXPECT_EQ(arithmeticOf(grouped).rows, 8);
+  grouped.ints["ranges"] = {0};
+  EXPECT_EQ(wrongWith(grouped), "ranges is 0, wanted 1 or more");
+}
+
+/// By its elements, not by the statistics that come first.
+TEST(KernelSchema, SaysWhatAKernelComputesIn) {
+  KernelSpec loss = spec("nn.linear_partial_cross_entropy_grad",
+                         {{F32, {}},
+                          {F32, {4}},
+                          {BF16, {4, 8}},
+                          {BF16, {8, 6}},
+                          {DataType::I32, {4}},
+                          {DataType::I32, {}},
+                          {F32, {4}}},
+                         {{BF16, {4, 8}}, {BF16, {8, 6}}});
+  EXPECT_EQ(computeTypeOf(loss), BF16);
+  EXPECT_EQ(computeTypeOf(spec("foreign", {{F32, {}}, {BF16, {4}}}, {})), BF16);
 }
 
 TEST(KernelSchema, CountsProductsOfConvolutions) {

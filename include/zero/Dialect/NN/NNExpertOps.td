@@ -113,7 +113,7 @@ def NN_GroupedMatmulOp : NN_SignedOp<"grouped_matmul",
     %c = nn.grouped_matmul %a, %b offsets %o : (tensor<64x16xf32>, tensor<8x16x32xf32>, tensor<8xi32>) -> tensor<64x32xf32>
     ```
   }];
-  let work = "groupedFlops, nullptr, checkRanges";
+  let work = "groupedFlops, nullptr, checkRanges, groupedProducts<false>";
   let assemblyFormat = [{
     $a `,` $b `offsets` $offsets (`transpose_b` $transpose_b^)? (`ranges` $ranges^)? attr-dict
     `:` functional-type(operands, results)
@@ -138,7 +138,7 @@ def NN_GroupedMatmulGradOp : NN_SignedOp<"grouped_matmul_grad",
     %d = nn.grouped_matmul_grad %a, %dc offsets %o : (tensor<64x16xf32>, tensor<64x32xf32>, tensor<8xi32>) -> tensor<8x16x32xf32>
     ```
   }];
-  let work = "groupedFlops, nullptr, checkRanges";
+  let work = "groupedFlops, nullptr, checkRanges, groupedProducts<true>";
   let assemblyFormat = [{
     $a `,` $b `offsets` $offsets (`rows` $rows^)? (`ranges` $ranges^)? attr-dict
     `:` functional-type(operands, results)
