@@ -130,7 +130,6 @@ bool haveSameLayout(Type a, Type b);
 
 #include "zero/Interfaces/AccumulatingOpInterface.h.inc"
 #include "zero/Interfaces/AddendOpInterface.h.inc"
-#include "zero/Interfaces/RangedOpInterface.h.inc"
 #include "zero/Interfaces/BroadcastingOpInterface.h.inc"
 #include "zero/Interfaces/CombinedOpInterface.h.inc"
 #include "zero/Interfaces/CountedMeanOpInterface.h.inc"
@@ -141,6 +140,7 @@ bool haveSameLayout(Type a, Type b);
 #include "zero/Interfaces/KernelOpInterface.h.inc"
 #include "zero/Interfaces/MoveOpInterface.h.inc"
 #include "zero/Interfaces/PaddableOpInterface.h.inc"
+#include "zero/Interfaces/RangedOpInterface.h.inc"
 #include "zero/Interfaces/RowBlockOpInterface.h.inc"
 
 #endif // ZERO_INTERFACES_INTERFACES_H

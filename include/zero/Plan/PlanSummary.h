@@ -88,8 +88,8 @@ struct PlanSummary {
   int64_t stage = 0, ranks = 1, accumulation = 1;
   /// Ranks over which states are cut.
   int64_t slices = 1;
-  /// Elements of trained parameters and of all others, of which a rank has parts
-  /// where an axis cuts them; and those of the whole model.
+  /// Elements of trained parameters and of all others, of which a rank has
+  /// parts where an axis cuts them; and those of the whole model.
   int64_t trained = 0, untrained = 0, ofModel = 0;
   /// In the order of MemorySpace: the device's arenas first.
   SmallVector<ArenaSummary> arenas;

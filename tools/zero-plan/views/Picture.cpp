@@ -20,14 +20,18 @@ namespace {
 
 constexpr double kLeft = 130, kWidth = 1000, kRight = 20, kTop = 50;
 constexpr double kStreamHeight = 18, kGap = 8;
-/// Of an arena that changes within an update, and of one that does not.
-constexpr double kArenaHeight = 170, kStateHeight = 46;
+/// Of an arena that changes within an update, of one that does not, and of one
+/// that has less than this part of all bytes.
+constexpr double kArenaHeight = 170, kStateHeight = 46, kSmallHeight = 28;
+constexpr double kSmallPart = 1e-4;
 
 constexpr llvm::StringLiteral kStyles =
     "text{font:11px sans-serif;fill:#222}"
     ".lane{fill:#f4f4f4}"
     "rect.k0{fill:#4c78a8}rect.k1{fill:#5d8cc0}"
-    "rect.gather{fill:#54a24b}rect.reduce{fill:#f58518}rect.copy{fill:#b279a2}"
+    "rect.gather{fill:#54a24b}rect.reduce{fill:#f58518}"
+    "rect.exchange{fill:#eeca3b}rect.copy,rect.upload{fill:#b279a2}"
+    "rect.host{fill:#9d755d}rect.read,rect.write{fill:#72b7b2}"
     "rect.wait{fill:#f4c7c3}"
     "rect.b0{fill:#9ecae9;stroke:#4c78a8}rect.b1{fill:#c6dbef;stroke:#4c78a8}"
     "rect.state{fill:#d9d9d9;stroke:#8c8c8c}"
@@ -55,6 +59,10 @@ public:
 private:
   void chooseTimes();
   void drawTitle(StringRef title);
+  bool isDrawn(zrt::Stream stream) const {
+    return stream == zrt::Stream::Compute || timeline.busy[int(stream)] > 0;
+  }
+  void drawLegend();
   void drawStreams();
   void drawStream(zrt::Stream stream);
   void drawArenas();
@@ -106,6 +114,22 @@ void Picture::drawTitle(StringRef title) {
   }
 }
 
+/// What the colours of streams mean, at the right end of the title.
+void Picture::drawLegend() {
+  std::vector<std::pair<std::string, std::string>> entries = {
+      {"k0", "kernels"}, {"wait", "waits"}};
+  for (zrt::Stream stream : zrt::kCasesOf<zrt::Stream>)
+    if (stream != zrt::Stream::Compute && isDrawn(stream))
+      entries.push_back({zrt::nameOf(stream), zrt::nameOf(stream)});
+  constexpr double kEntry = 78, kSwatch = 10;
+  double x = kLeft + kWidth - kEntry * double(entries.size());
+  for (const auto &[style, name] : entries) {
+    svg.rectangle({x, 9, kSwatch, kSwatch}, style);
+    svg.text(x + kSwatch + 4, 18, name);
+    x += kEntry;
+  }
+}
+
 void Picture::drawStream(zrt::Stream stream) {
   svg.text(kLeft - 6, y + kStreamHeight - 5, zrt::nameOf(stream), "end");
   svg.rectangle({kLeft, y, kWidth, kStreamHeight}, "lane");
@@ -133,7 +157,7 @@ void Picture::drawStream(zrt::Stream stream) {
 
 void Picture::drawStreams() {
   for (zrt::Stream stream : zrt::kCasesOf<zrt::Stream>)
-    if (stream == zrt::Stream::Compute || timeline.busy[int(stream)] > 0)
+    if (isDrawn(stream))
       drawStream(stream);
   y += kGap;
 }
@@ -229,7 +253,13 @@ void Picture::drawArena(MemorySpace space) {
   bool isState = buffers.empty();
   if (isState)
     buffers = listStates(space);
-  double height = isState ? kStateHeight : kArenaHeight;
+  uint64_t all = 0;
+  for (uint64_t arena : timeline.program->arenaBytes)
+    all += arena;
+  bool isSmall = double(bytes) < kSmallPart * double(all);
+  double height = isSmall   ? kSmallHeight
+                  : isState ? kStateHeight
+                            : kArenaHeight;
   svg.text(kLeft - 6, y + 11, space.describe(), "end");
   svg.text(kLeft - 6, y + 25, formatBytes(bytes), "end");
   svg.rectangle({kLeft, y, kWidth, height}, "lane");
@@ -246,7 +276,7 @@ void Picture::drawArena(MemorySpace space) {
                       " at " + formatCount(buffer.place.getOffset()));
   }
   svg.line(kLeft, y, kLeft + kWidth, y, "edge");
-  if (!isState)
+  if (!isState && !isSmall)
     drawPeak(buffers, y, height);
   y += height + kGap;
 }
@@ -278,6 +308,7 @@ void Picture::drawAxis() {
 std::string Picture::draw(StringRef title) {
   chooseTimes();
   drawTitle(title);
+  drawLegend();
   drawStreams();
   drawAxis();
   drawArenas();
