@@ -326,7 +326,7 @@ SmallVector<CutCost> Sharding::findCandidates() const {
     for (DimensionId dim : dimensions.of(parameter.getSymNameAttr()))
       for (DimensionId atom : dimensions.atomsOf(dim))
         atoms.insert(atom);
-  for (DimensionId atom : findRefused())
+  for (DimensionId atom : refused)
     atoms.remove(atom);
   SmallVector<CutCost> candidates;
   for (ParameterOp parameter : parameters)
@@ -388,6 +388,8 @@ void Sharding::takeBest(ArrayRef<CutCost> candidates) {
 /// What is small beside the largest that is taken is not worth an exchange. A
 /// class of one layer is not compared with one of all layers that it excludes.
 void Sharding::choose() {
+  for (DimensionId atom : findRefused())
+    refused.insert(atom);
   SmallVector<CutCost> candidates = findCandidates();
   llvm::stable_sort(candidates, [&](const CutCost &a, const CutCost &b) {
     return std::pair(a.isForced, worthOf(a)) >
@@ -406,6 +408,8 @@ void Sharding::choose() {
              cost.savedState < kLeastShare * state;
     });
   }
+  for (const CutCost &cost : candidates)
+    this->candidates.insert(cost.atom);
 }
 
 /// Nobody gets another cut than the one that they have asked for.
@@ -474,6 +478,29 @@ CutAttr Sharding::cutOf(ParameterOp parameter) const {
             makeCut(dimensions.of(parameter.getSymNameAttr()), cost.atom))
       return cut;
   return {};
+}
+
+Sharding::WholeReason Sharding::whyWhole(ParameterOp parameter) const {
+  if (parameter.getSharding() == -1)
+    return WholeReason::Said;
+  auto canBeCut = [&](DimensionId atom) {
+    for (auto load : body->getOps<LoadOp>())
+      if (load.getParameter() == parameter.getSymName())
+        for (Operation *user : load->getUsers())
+          if (!findCut(user, atom))
+            return false;
+    return dimensions.sizeOf(atom) > 1 && !refused.contains(atom);
+  };
+  bool isNeeded = true, isCandidate = false;
+  for (DimensionId dim : dimensions.of(parameter.getSymNameAttr()))
+    for (DimensionId atom : dimensions.atomsOf(dim))
+      if (canBeCut(atom)) {
+        isNeeded = false;
+        isCandidate |= candidates.contains(atom);
+      }
+  return isNeeded      ? WholeReason::Needed
+         : isCandidate ? WholeReason::Excluded
+                       : WholeReason::Cheap;
 }
 
 int64_t Sharding::wholeSizeOf(Operation *op) const {

@@ -53,7 +53,8 @@ static void cutParameters(ModuleOp module, const ShardingT &sharding) {
 }
 
 template <typename ShardingT>
-static void reportParameters(StepOp step, const ShardingT &sharding) {
+static InFlightDiagnostic reportParameters(StepOp step,
+                                           const ShardingT &sharding) {
   int64_t parameters = 0, cut = 0, elements = 0, cutElements = 0;
   for (ParameterOp parameter :
        step->getParentOfType<ModuleOp>().getOps<ParameterOp>()) {
@@ -64,11 +65,39 @@ static void reportParameters(StepOp step, const ShardingT &sharding) {
     ++cut;
     cutElements += parameter.getElements();
   }
-  emitRemark(step.getLoc())
-      << "over " << sharding.getOver() << ' ' << cut << " of " << parameters
-      << " parameters are cut, with " << cutElements << " of " << elements
-      << " elements; what is left is whole on every rank of the "
-         "axis";
+  return emitRemark(step.getLoc())
+         << "over " << sharding.getOver() << ' ' << cut << " of " << parameters
+         << " parameters are cut, with " << cutElements << " of " << elements
+         << " elements; what is left is whole on every rank of the "
+            "axis";
+}
+
+/// Why the others are whole, with the largest of them for each reason.
+static void reportWhole(InFlightDiagnostic &remark, StepOp step,
+                        const Sharding &sharding) {
+  using Reason = Sharding::WholeReason;
+  const std::pair<Reason, StringRef> reasons[] = {
+      {Reason::Said, "the model or zero.sharding says so"},
+      {Reason::Needed, "they have no dimension that can be cut"},
+      {Reason::Cheap, "the exchanges would cost more than the cut saves"},
+      {Reason::Excluded, "another dimension is cut where they are used"}};
+  for (auto [reason, text] : reasons) {
+    int64_t count = 0;
+    ParameterOp largest;
+    for (ParameterOp parameter :
+         step->getParentOfType<ModuleOp>().getOps<ParameterOp>()) {
+      if (sharding.cutOf(parameter) || sharding.whyWhole(parameter) != reason)
+        continue;
+      ++count;
+      if (!largest || largest.getElements() < parameter.getElements())
+        largest = parameter;
+    }
+    if (count > 0)
+      remark.attachNote(largest.getLoc())
+          << count << " left whole: " << text
+          << "; the largest is @" << largest.getSymName() << ", "
+          << largest.getElements() << " elements";
+  }
 }
 
 /// What is whole costs each rank the memory and the time of all positions.
@@ -113,7 +142,7 @@ LogicalResult ShardModel::shardExperts(StepOp step, AxesAttr over) {
   ExpertSharding sharding(step, over);
   if (failed(sharding.verify()))
     return failure();
-  reportParameters(step, sharding);
+  (void)reportParameters(step, sharding);
   LocalExperts(step, sharding).run();
   cutParameters(getOperation(), sharding);
   return success();
@@ -134,10 +163,12 @@ LogicalResult ShardModel::shard(StepOp step, AxesAttr over) {
   Sharding sharding(step, over);
   if (failed(sharding.verify()))
     return failure();
-  if (sharding.isOfSequence())
+  if (sharding.isOfSequence()) {
     reportPositions(sharding);
-  else
-    reportParameters(step, sharding);
+  } else {
+    InFlightDiagnostic remark = reportParameters(step, sharding);
+    reportWhole(remark, step, sharding);
+  }
   LocalModel(step, sharding).run();
   cutParameters(getOperation(), sharding);
   return success();

@@ -7,7 +7,9 @@ zero.mesh @mesh <data = 1, tensor = 2>
 // CHECK: @up : tensor<64x512xf32> {{.*}}sharding = -1
 // CHECK: @down : tensor<512x64xf32> = #zero.zeros{{$}}
 // CHECK: @wide : tensor<64x256xf32> {{.*}} cut <dim 1 of [512] over <tensor = 2>>
+// expected-note @below {{1 left whole: the model or zero.sharding says so; the largest is @up, 32768 elements}}
 zero.parameter @up : tensor<64x512xf32> = #zero.zeros {zero.sharding = -1 : i64}
+// expected-note @below {{1 left whole: another dimension is cut where they are used; the largest is @down, 32768 elements}}
 zero.parameter @down : tensor<512x64xf32> = #zero.zeros
 zero.parameter @wide : tensor<64x512xf32> = #zero.zeros
 zero.parameter @narrow : tensor<512x64xf32> = #zero.zeros

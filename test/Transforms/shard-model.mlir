@@ -10,10 +10,12 @@ zero.mesh @mesh <data = 2, tensor = 2>
 // CHECK-DAG: zero.parameter @up.b : tensor<64xf32> = #zero.zeros cut <dim 0 of [128] over <tensor = 2>>
 // CHECK-DAG: zero.parameter @down : tensor<32x64xf32> = #zero.ones cut <dim 1 of [128] over <tensor = 2>>
 // CHECK-DAG: zero.parameter @down.b : tensor<32xf32> = #zero.zeros{{$}}
+// expected-note @below {{1 left whole: they have no dimension that can be cut; the largest is @norm, 32 elements}}
 zero.parameter @norm : tensor<32xf32> = #zero.ones
 zero.parameter @up : tensor<32x128xf32> = #zero.ones
 zero.parameter @up.b : tensor<128xf32> = #zero.zeros
 zero.parameter @down : tensor<32x128xf32> = #zero.ones
+// expected-note @below {{1 left whole: another dimension is cut where they are used; the largest is @down.b, 32 elements}}
 zero.parameter @down.b : tensor<32xf32> = #zero.zeros
 
 // CHECK-LABEL: zero.step @perceptron
@@ -55,6 +57,7 @@ zero.parameter @qkv : tensor<96x32xf32> = #zero.ones
 zero.parameter @out : tensor<32x32xf32> = #zero.ones
 zero.parameter @up : tensor<96x32xf32> = #zero.ones
 zero.parameter @down : tensor<32x96xf32> = #zero.ones
+// expected-note @below {{1 left whole: another dimension is cut where they are used; the largest is @gain, 1024 elements}}
 zero.parameter @gain : tensor<2x16x32xf32> = #zero.ones
 
 // CHECK-LABEL: zero.step @parallel

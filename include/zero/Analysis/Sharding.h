@@ -52,6 +52,15 @@ public:
   CutAttr cutOf(Value value, Operation *op) const;
   /// How a parameter is cut; null: every rank of the axis has it.
   CutAttr cutOf(ParameterOp parameter) const;
+  /// Why an axis `tensor` leaves a parameter whole.
+  enum class WholeReason {
+    Said,     ///< the model says so
+    Needed,   ///< it cannot be cut, or operations need all of what it has
+    Cheap,    ///< what would be sent is worth more than what it spares
+    Excluded, ///< another class is cut where it is
+  };
+  /// Of a parameter that is not cut.
+  WholeReason whyWhole(ParameterOp parameter) const;
   /// Whether ranks compute parts of `op`: each of its results is cut, the same
   /// on all of them, or where `isSum` the term of a sum.
   bool isCut(Operation *op) const { return cutOperations.contains(op); }
@@ -125,6 +134,7 @@ private:
   /// The operations that a class occurs in, in program order.
   DenseMap<DimensionId, SmallVector<Operation *>> uses;
   SmallVector<CutCost> taken;
+  DenseSet<DimensionId> refused, candidates;
   /// Those of them that occur in an operation.
   DenseMap<Operation *, SmallVector<DimensionId, 2>> takenAt;
   DenseMap<Operation *, OperationCut> cutOperations;
