@@ -142,7 +142,79 @@ CutAttr ExpertSharding::cutOf(ParameterOp parameter) const {
 // Whether it can be
 //===----------------------------------------------------------------------===//
 
-/// Rows are in an order of each rank's own, and experts are ranges.
+/// A rank makes the order of all rows for its range of the experts: of all
+/// choices, and of no range that the model gives.
+LogicalResult ExpertSharding::verifySort(Operation *op) const {
+  const Dimensions::Factored &factored = dimensions.of(op);
+  int64_t kept = 0, choices = 0;
+  for (auto [index, tensor] : llvm::enumerate(factored.factors.operands)) {
+    bool hasRowsOfAll =
+        llvm::any_of(tensor.dimensions, [&](const zrt::FactoredDim &dim) {
+          return llvm::any_of(dim.parts, [&](const auto &part) {
+            return part.segments.empty() &&
+                   factored.factors.factors[part.factor].kind ==
+                       FactorKind::OwnOrder;
+          });
+        });
+    if (!hasRowsOfAll)
+      return op->emitError()
+             << "'" << op->getName() << "' says by operand " << index
+             << " which experts it sorts for, which over " << over
+             << " are those of each rank; leave the operand out, or the axis";
+    auto type = cast<RankedTensorType>(op->getOperand(index).getType());
+    if (type.getElementType().isInteger())
+      choices = std::max(choices, type.getNumElements());
+  }
+  for (auto [factor, dim] :
+       llvm::zip_equal(factored.factors.factors, factored.dimensions))
+    if (hasRows(dim) && factor.kind == FactorKind::OwnOrder)
+      kept = dimensions.sizeOf(dim);
+  if (choices == 0 || kept < choices)
+    return op->emitError() << "'" << op->getName() << "' has room for " << kept
+                           << " of " << choices << " choices, and over " << over
+                           << " other ones would be left out; wanted room for "
+                              "all, and at least "
+                              "one";
+  int64_t count = countExperts(op);
+  if (count % over.getSize() != 0)
+    return op->emitError() << "rows go to " << count << " experts, which "
+                           << over.getSize() << " ranks of " << over
+                           << " do not divide; give the axis a divisor of "
+                           << count;
+  for (Operation *user : op->getUsers())
+    if (roleOf(user) == Role::Own)
+      return user->emitError()
+             << "'" << user->getName()
+             << "' reads where rows went that were sorted by experts, which "
+                "over "
+             << over << " are those of all ranks; leave the axis out";
+  return success();
+}
+
+/// Whether each result has a dimension of those places that `op` reads, by
+/// which it goes back to the ranks.
+bool ExpertSharding::returnsByPlaces(Operation *op) const {
+  const zrt::Factors &factors = dimensions.of(op).factors;
+  auto isOfPlaces = [&](size_t factor) {
+    for (auto [operand, tensor] :
+         llvm::zip_equal(op->getOperands(), factors.operands))
+      if (cast<RankedTensorType>(operand.getType())
+              .getElementType()
+              .isInteger() &&
+          hasFactor(tensor, factor))
+        return true;
+    return false;
+  };
+  return llvm::all_of(factors.results, [&](const zrt::FactoredTensor &result) {
+    return llvm::any_of(
+        llvm::seq<size_t>(0, factors.factors.size()), [&](size_t factor) {
+          return hasFactor(result, factor) && isOfPlaces(factor);
+        });
+  });
+}
+
+/// Rows are in an order of each rank's own, and experts are ranges. What
+/// returns is the sum of such rows.
 LogicalResult ExpertSharding::verifyFactors(Operation *op) const {
   const Dimensions::Factored &factored = dimensions.of(op);
   SplatElementsAttr splat;
@@ -153,22 +225,24 @@ LogicalResult ExpertSharding::verifyFactors(Operation *op) const {
               llvm::none_of(factored.apart, [&](DimensionId dim) {
                 return hasRows(dim) || hasExperts(dim);
               });
+  bool readsRows = false;
   for (auto [factor, dim] :
        llvm::zip_equal(factored.factors.factors, factored.dimensions)) {
     if (hasRows(dim))
-      fits &= factor.kind == FactorKind::Parallel ||
-              factor.kind == FactorKind::OwnOrder;
+      fits &= !isa<LoadOp>(op) && (factor.kind == FactorKind::Parallel ||
+                                   factor.kind == FactorKind::OwnOrder);
     if (hasExperts(dim))
       fits &= factor.kind == FactorKind::Parallel ||
               factor.kind == FactorKind::Combined;
+    readsRows |= hasRows(dim) && factor.kind == FactorKind::OwnOrder;
   }
+  fits &= roleOf(op) != Role::Returns || (readsRows && returnsByPlaces(op));
   if (fits)
     return success();
   return op->emitError()
          << "'" << op->getName()
-         << "' reads rows in the order of experts, or what experts have, and "
-            "cannot compute of those alone that a rank of "
-         << over << " has; leave the axis out";
+         << "' needs all experts, or the rows of all, and over " << over
+         << " a rank has some experts and their rows; leave the axis out";
 }
 
 /// What goes with such rows is made of them, or of no samples.
@@ -195,18 +269,17 @@ LogicalResult ExpertSharding::verifyOperands(Operation *op) const {
 LogicalResult ExpertSharding::verifyParameters() const {
   for (ParameterOp parameter :
        model->getParentOfType<ModuleOp>().getOps<ParameterOp>()) {
-    ArrayRef<DimensionId> dims = dimensions.of(parameter.getSymNameAttr());
     int64_t cut =
-        llvm::count_if(dims, [&](DimensionId dim) { return hasExperts(dim); });
-    if (cut == 0)
-      continue;
-    if (cut > 1 || parameter.getAverage() || parameter.getRows())
+        llvm::count_if(dimensions.of(parameter.getSymNameAttr()),
+                       [&](DimensionId dim) { return hasExperts(dim); });
+    StringRef why = cut > 1 ? "has experts in more than one dimension"
+                    : parameter.getAverage() ? "is an average"
+                    : parameter.getRows()    ? "has rows of padding"
+                                             : "";
+    if (cut > 0 && !why.empty())
       return parameter.emitError()
-             << "parameter @" << parameter.getSymName() << " has experts in "
-             << cut
-             << " dimensions, or is an average or padded; wanted one dimension "
-                "of a trained or frozen parameter, which "
-             << over << " cuts";
+             << "parameter @" << parameter.getSymName() << ' ' << why
+             << ", and cannot be cut over " << over << "; leave the axis out";
   }
   return success();
 }
@@ -216,24 +289,10 @@ LogicalResult ExpertSharding::verify() const {
   bool sorts = false;
   for (Operation &op : *body) {
     Role role = roleOf(&op);
-    if (role == Role::Sorts) {
-      sorts = true;
-      if (int64_t count = countExperts(&op); count % over.getSize() != 0)
-        return op.emitError()
-               << "rows go to " << count << " experts, which " << over.getSize()
-               << " ranks of " << over
-               << " do not divide; give the axis a divisor of " << count;
-      for (Operation *user : op.getUsers())
-        if (roleOf(user) == Role::Own)
-          return user->emitError()
-                 << "'" << user->getName()
-                 << "' reads where rows went that were sorted by experts, "
-                    "which "
-                    "over "
-                 << over << " are those of all ranks; leave the axis out";
-      continue;
-    }
-    if (role != Role::Own &&
+    sorts |= role == Role::Sorts;
+    if (role == Role::Sorts && failed(verifySort(&op)))
+      return failure();
+    if ((role == Role::Between || role == Role::Returns) &&
         (failed(verifyFactors(&op)) || failed(verifyOperands(&op))))
       return failure();
   }

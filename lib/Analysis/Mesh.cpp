@@ -26,9 +26,11 @@ AxesAttr MeshAxes::copiesOf(PartitionOp partition, bool sharded) const {
 }
 
 bool MeshAxes::hasWholeModels() const {
-  return llvm::none_of(ranks.getNames(), [](StringAttr name) {
-    return zrt::cutsModel(name.str());
-  });
+  return llvm::none_of(llvm::zip_equal(ranks.getNames(), ranks.getSizes()),
+                       [](auto axis) {
+                         auto [name, size] = axis;
+                         return size > 1 && zrt::cutsModel(name.str());
+                       });
 }
 
 int64_t MeshAxes::slicesOf(AtAttr place) const {

@@ -285,6 +285,11 @@ void MeshReader::readShardAxes() {
     if (llvm::any_of(names,
                      [&](StringRef name) { return name.trim() == axis.name; }))
       config.shardAxes.push_back(axis.name);
+  if (!config.shardAxes.empty() &&
+      llvm::all_of(config.shardAxes, zrt::cutsExperts))
+    reporter.error(kShardAxesKey,
+                   "states of experts are not cut over 'expert'; name another "
+                   "axis beside it");
 }
 
 void mlir::zero::readMesh(const json::Object &root, const ConfigValues &values,

@@ -23,7 +23,7 @@ Value LocalExperts::allOf(Value value, int64_t dim) {
     CutAttr cut = rowsOfAll(dim, type.getDimSize(dim), sharding.getOver());
     auto gather = GatherValueOp::create(builder, value.getLoc(),
                                         cut.getWholeType(type), value, cut);
-    gather.setReplicated(sharding.isTrained(value));
+    gather.setReplicated(isTrained(value));
     all = gather;
   }
   return all;
@@ -140,8 +140,11 @@ void LocalExperts::visitReturn(Operation *op) {
     std::optional<int64_t> dim = findDim(tensor, isOfAll);
     CutAttr cut = rowsOfAll(*dim, type.getDimSize(*dim), sharding.getOver());
     term.setType(cut.getWholeType(type));
-    whole.replaceAllUsesWith(
-        ScatterValueOp::create(builder, op->getLoc(), type, term, cut));
+    auto scatter =
+        ScatterValueOp::create(builder, op->getLoc(), type, term, cut);
+    if (isTrained(whole))
+      trained.insert(scatter);
+    whole.replaceAllUsesWith(scatter);
   }
 }
 

@@ -20,6 +20,9 @@ private:
   void visitReturn(Operation *op);
   Operation *clone(Operation *op, ValueRange operands);
   Value allOf(Value value, int64_t dim);
+  bool isTrained(Value value) const {
+    return sharding.isTrained(value) || trained.contains(value);
+  }
 
   StepOp model;
   const ExpertSharding &sharding;
@@ -28,6 +31,8 @@ private:
   DenseMap<Value, Value> locals;
   /// What all ranks have of a value, along a dimension.
   DenseMap<std::pair<Value, int64_t>, Value> gathered;
+  /// What has come back of what is trained.
+  DenseSet<Value> trained;
 };
 
 } // namespace mlir::zero

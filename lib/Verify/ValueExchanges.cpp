@@ -131,12 +131,11 @@ static bool isUniform(const State &state, CutAttr cut) {
 /// What ranks have of their own samples is in one order for all that is brought
 /// together, or goes back to them.
 static LogicalResult checkSamples(Operation *op, CutAttr cut) {
-  if (cut.getRepeats() == 1 && cut.getPieces().size() == 1)
+  if (cut.getDim() == 0 && cut.getRepeats() == 1 && cut.getPieces().size() == 1)
     return success();
   return op->emitOpError("over ")
-         << cut.getOver() << " has the samples of ranks in " << cut.getRepeats()
-         << " times " << cut.getPieces().size()
-         << " pieces, wanted those of a rank behind those of the one before";
+         << cut.getOver() << " has what is of each rank's samples as " << cut
+         << "; wanted one piece of dimension 0, in the order of ranks";
 }
 
 LogicalResult Values::visitGather(GatherValueOp op) {
@@ -144,12 +143,13 @@ LogicalResult Values::visitGather(GatherValueOp op) {
     return failure();
   State state = statesOf(op.getValue()).front();
   // Samples of each, though what follows from them may be the same.
-  bool isOfRanks = isOfSamples() &&
-                   (state.kind == State::Own || state.kind == State::Same);
+  bool isOfRanks =
+      isOfSamples() && (state.kind == State::Own || state.kind == State::Same);
   if (op.getCut().getOver() == axis && isOfRanks) {
     if (failed(checkSamples(op, op.getCut())))
       return failure();
     State all;
+    all.isOfAll = true;
     all.isTrained = state.isTrained;
     all.isReplicated = state.isTrained && op.getReplicated();
     state = all;
@@ -183,6 +183,11 @@ LogicalResult Values::visitScatter(ScatterValueOp op) {
              << ", wanted the terms of a sum";
     if (isOfSamples() && failed(checkSamples(op, op.getCut())))
       return failure();
+    if (isOfSamples() && !state.isOfAll)
+      return op.emitOpError("over ")
+             << axis
+             << " gives ranks their rows of what is not in the order of "
+                "the samples of all; wanted what comes back of those";
     State part = isOfSamples()
                      ? State::of(State::Own)
                      : State::cut({static_cast<unsigned>(op.getCut().getDim()),
@@ -232,13 +237,12 @@ LogicalResult Values::visitStartGather(StartAllGatherOp op) {
     give(op.getPending(), state);
     return success();
   }
-  bool isOfRanks = isOfSamples() &&
-                   (state.kind == State::Own || state.kind == State::Same);
-  if (state.kind != State::Cut && !isOfRanks)
+  if (state.kind != State::Cut && !isOfRanks(state))
     return op.emitOpError("over ")
            << axis << " brings together what is " << describe(state)
            << ", wanted parts of a dimension";
   State gathered;
+  gathered.isOfAll = isOfRanks(state);
   if (state.kind == State::Cut && !state.isOwn) {
     const Layout &layout = state.layouts.front();
     gathered.kind = State::Gathered;
@@ -295,7 +299,7 @@ LogicalResult Values::visitAllToAll(AllToAllOp op) {
   if (failed(checkGroup(op, op.getOver())))
     return failure();
   auto type = cast<RankedTensorType>(op.getValue().getType());
-  if (state.kind == State::Term && isOfSamples() &&
+  if (state.kind == State::Term && state.isOfAll && isOfSamples() &&
       type.getDimSize(0) == axis.getSize()) {
     give(op.getPending(), State::of(State::Terms));
     return success();

@@ -56,6 +56,32 @@ bool Rule::readsExperts() const {
   return isOrdered && cutsExperts(over) && has(State::Cut);
 }
 
+/// Whether places of rows have the factor, as of choices.
+bool Rule::isPlaced(size_t factor) const {
+  for (auto [state, tensor] : llvm::zip_equal(operands, factors.operands))
+    if (state.kind == State::Placed && hasFactorOf(tensor, factor))
+      return true;
+  return false;
+}
+
+/// What goes together has one order.
+bool Rule::agreesOnOrder() {
+  const State *first = nullptr;
+  for (auto [index, state] : llvm::enumerate(operands)) {
+    if (!state.order)
+      continue;
+    if (!first)
+      first = &state;
+    if (first->order == state.order)
+      continue;
+    fail("reads " + nameOf(index) +
+         " of rows that are sorted by other choices than those beside it; "
+         "wanted one order");
+    return false;
+  }
+  return true;
+}
+
 /// What an operand has beside such rows. `experts` is how those are cut.
 bool Rule::fitsSorted(unsigned operand, size_t rows, CutFactors &experts) {
   const State &state = operands[operand];
@@ -76,10 +102,16 @@ bool Rule::fitsSorted(unsigned operand, size_t rows, CutFactors &experts) {
     return !hasRows && !readsExperts &&
            factors.factors[rows].kind == FactorKind::OwnOrder;
   case State::Same:
-    for (auto [dim, factored] : llvm::enumerate(tensor.dimensions))
-      if (hasFactor(factored, [&](size_t factor) { return factor == rows; }) &&
-          !state.isUniform(dim))
+    for (auto [dim, factored] : llvm::enumerate(tensor.dimensions)) {
+      if (state.isUniform(dim))
+        continue;
+      if (hasFactor(factored, [&](size_t factor) { return factor == rows; }))
         return false;
+      if (hasFactor(factored,
+                    [&](size_t factor) { return isPlaced(factor); }) &&
+          dim == 0 && !state.isOfAll)
+        return false;
+    }
     return !readsExperts;
   case State::Cut:
     for (const Layout &layout : state.layouts) {
@@ -99,21 +131,35 @@ bool Rule::fitsSorted(unsigned operand, size_t rows, CutFactors &experts) {
   }
 }
 
-std::optional<States> Rule::sortedResults() {
-  // Rows that are sorted, or those in an order of their own.
-  std::optional<size_t> rows;
+/// The rows of an operation: those that are sorted, or in an order of their
+/// own.
+std::optional<size_t> Rule::findRows() const {
   for (auto [index, factor] : llvm::enumerate(factors.factors))
     if (factor.kind == FactorKind::OwnOrder)
-      rows = index;
+      return index;
   for (auto [state, tensor] : llvm::zip_equal(operands, factors.operands))
-    if (state.kind == State::Sorted && !rows && !tensor.dimensions.empty() &&
+    if (state.kind == State::Sorted && !tensor.dimensions.empty() &&
         tensor.dimensions.front().parts.size() == 1 &&
         tensor.dimensions.front().parts[0].segments.empty())
-      rows = tensor.dimensions.front().parts[0].factor;
-  bool isByRows =
-      rows && (factors.factors[*rows].kind == FactorKind::Parallel ||
-               factors.factors[*rows].kind == FactorKind::OwnOrder);
-  if (!isByRows)
+      return tensor.dimensions.front().parts[0].factor;
+  return std::nullopt;
+}
+
+/// Whether rows that stand for nothing give 0: of products with those of
+/// others, and where an operation is linear in rows that are.
+bool Rule::givesZeroRows(size_t rows) const {
+  if (factors.factors[rows].kind == FactorKind::OwnOrder)
+    return true;
+  for (auto [state, tensor] : llvm::zip_equal(operands, factors.operands))
+    if (state.hasZeroRows && tensor.isLinear)
+      return true;
+  return false;
+}
+
+std::optional<States> Rule::sortedResults() {
+  std::optional<size_t> rows = findRows();
+  FactorKind kind = rows ? factors.factors[*rows].kind : FactorKind::Whole;
+  if (kind == FactorKind::Whole || kind == FactorKind::Combined)
     return fail("does not compute row by row what is in the order of each "
                 "rank's experts");
   CutFactors experts;
@@ -124,21 +170,32 @@ std::optional<States> Rule::sortedResults() {
                   ", with rows in the order of each rank's experts; wanted "
                   "such rows, what goes with them on that rank, or what is the "
                   "same for all rows");
+  if (!agreesOnOrder())
+    return std::nullopt;
   States results;
   for (const zrt::FactoredTensor &tensor : factors.results) {
     State &state = results.emplace_back(State::term());
     if (hasFactorOf(tensor, *rows)) {
       state = State::of(State::Sorted);
+      state.hasZeroRows = givesZeroRows(*rows);
+      for (const State &operand : operands)
+        if (operand.order)
+          state.order = operand.order;
       continue;
     }
     for (auto [dim, factored] : llvm::enumerate(tensor.dimensions))
       if (auto [composed, blocks] = composeBlocks(factors, factored, experts);
           composed == Composed::Cut)
         state = State::cut({static_cast<unsigned>(dim), blocks});
-    if (state.kind == State::Term &&
-        factors.factors[*rows].kind != FactorKind::OwnOrder)
-      return fail("gives one value of rows in the order of each rank's "
-                  "experts, of which some may stand for nothing");
+    // What comes back is in the order of the samples.
+    state.isOfAll = state.kind == State::Term && !tensor.dimensions.empty() &&
+                    hasFactor(tensor.dimensions.front(),
+                              [&](size_t factor) { return isPlaced(factor); });
+    if (state.kind == State::Term && !givesZeroRows(*rows))
+      return fail(
+          "adds up rows in the order of each rank's experts, of which "
+          "those that stand for no choice may not be 0; freeze the "
+          "parameter that this is a gradient of, or leave the axis out");
   }
   return results;
 }

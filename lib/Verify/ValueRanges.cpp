@@ -99,7 +99,46 @@ static bool isRow(const zrt::Factors &factors,
          });
 }
 
+/// The integers that say where rows go.
+const void *Rule::findOrder() const {
+  for (auto [index, state] : llvm::enumerate(operands))
+    if (state.identity && !state.isOwn &&
+        !factors.operands[index].dimensions.empty())
+      return state.identity;
+  return nullptr;
+}
+
+/// Ranks sort the rows of all, and have room for each choice.
+bool Rule::fitsOrder() {
+  int64_t choices = 0, kept = 0;
+  for (auto [index, state] : llvm::enumerate(operands)) {
+    auto type = cast<RankedTensorType>(op->getOperand(index).getType());
+    if (type.getRank() == 0)
+      continue;
+    if (type.getElementType().isInteger())
+      choices = std::max(choices, type.getNumElements());
+    if (!state.isOfAll && !state.isUniform(0)) {
+      fail("reads " + nameOf(index) + ", which is " + describe(state) +
+           "; wanted the samples of all ranks in their order, which "
+           "'zero.gather_value' brings together");
+      return false;
+    }
+  }
+  for (auto [result, tensor] :
+       llvm::zip_equal(op->getResults(), factors.results))
+    if (isRow(factors, tensor))
+      kept = cast<RankedTensorType>(result.getType()).getDimSize(0);
+  if (kept >= choices && findOrder())
+    return true;
+  fail("has room for " + Twine(kept) + " of " + Twine(choices) +
+       " choices on each rank, of which those of one may be more; wanted room "
+       "for all");
+  return false;
+}
+
 std::optional<States> Rule::rangeResults(size_t ranged) {
+  if (hasOrder(factors) && !fitsOrder())
+    return std::nullopt;
   const auto &firsts = findFirsts(operands)->numbers;
   int64_t size = firsts.size() > 1 ? firsts[1] : 0;
   for (auto [rank, first] : llvm::enumerate(firsts))
@@ -135,12 +174,15 @@ std::optional<States> Rule::rangeResults(size_t ranged) {
       if (auto [composed, part] = composeBlocks(factors, factored, cut);
           composed == Composed::Cut)
         state = State::cut({static_cast<unsigned>(dim), part});
-    if (state.kind == State::Cut)
-      continue;
     if (hasOrder(factors)) {
-      state.kind = isRow(factors, tensor) ? State::Sorted : State::Placed;
+      if (state.kind != State::Cut)
+        state.kind = isRow(factors, tensor) ? State::Sorted : State::Placed;
+      state.hasZeroRows = true;
+      state.order = findOrder();
       continue;
     }
+    if (state.kind == State::Cut)
+      continue;
     state.kind = isLinear ? State::Term : State::Cut;
     state.isOwn = state.isOfRange = !isLinear;
   }

@@ -48,6 +48,8 @@ private:
     return "operand " + std::to_string(operand);
   }
 
+  std::optional<States> computeResults();
+  void markOfAll(States &results) const;
   States sameResults() const;
   bool isUniform(size_t factor) const;
   std::optional<States> cutResults();
@@ -65,6 +67,12 @@ private:
   std::optional<States> termResults();
   std::optional<States> ownResults();
   std::optional<States> addedResults();
+  const void *findOrder() const;
+  bool fitsOrder();
+  bool agreesOnOrder();
+  bool isPlaced(size_t factor) const;
+  std::optional<size_t> findRows() const;
+  bool givesZeroRows(size_t rows) const;
   bool readsExperts() const;
   std::optional<States> sortedResults();
   bool fitsSorted(unsigned operand, size_t rows, CutFactors &experts);

@@ -213,7 +213,39 @@ std::optional<States> Rule::cutResults() {
 // Any operands
 //===----------------------------------------------------------------------===//
 
+/// Where dimension 0 of all operands that have it is of the samples of all
+/// ranks, that of a result is as well.
+void Rule::markOfAll(States &results) const {
+  auto factorOf = [](const zrt::FactoredTensor &tensor) {
+    bool isOne = !tensor.dimensions.empty() &&
+                 tensor.dimensions.front().parts.size() == 1 &&
+                 tensor.dimensions.front().parts[0].segments.empty();
+    return isOne ? std::optional(tensor.dimensions.front().parts[0].factor)
+                 : std::nullopt;
+  };
+  for (auto [state, tensor] : llvm::zip_equal(results, factors.results)) {
+    std::optional<size_t> rows = factorOf(tensor);
+    if (!rows || factors.factors[*rows].kind != FactorKind::Parallel)
+      continue;
+    bool isOfAll = false, isOther = false;
+    for (auto [operand, other] : llvm::zip_equal(operands, factors.operands)) {
+      if (!hasFactorOf(other, *rows) || operand.isUniform(0) || operand.isZero)
+        continue;
+      isOfAll |= operand.isOfAll;
+      isOther |= !operand.isOfAll || factorOf(other) != rows;
+    }
+    state.isOfAll |= isOfAll && !isOther;
+  }
+}
+
 std::optional<States> Rule::run() {
+  std::optional<States> results = computeResults();
+  if (results)
+    markOfAll(*results);
+  return results;
+}
+
+std::optional<States> Rule::computeResults() {
   for (auto [index, state] : llvm::enumerate(operands))
     if (state.kind == State::None || state.kind == State::Gathered)
       return fail("reads " + nameOf(index) + ", which is " + describe(state));

@@ -49,6 +49,15 @@ struct State {
   /// Own: what ranges give that is combined, perhaps by a sum.
   bool isOfRange = false;
 
+  /// Of integers: which value it is, through views and recomputation. Sorted,
+  /// Placed, and where such rows end: of which integers the order was made.
+  const void *identity = nullptr, *order = nullptr;
+  /// Same, and Term: the samples of all ranks, or what comes of them, one
+  /// rank's behind those of the one before in dimension 0.
+  bool isOfAll = false;
+  /// Sorted: rows that stand for no choice are 0.
+  bool hasZeroRows = false;
+
   /// Gathered: how far it is from the element of one rank to that of the next,
   /// and the blocks, in elements, that are in order. What is sliced next has
   /// the `stride` as well, where ranks were brought to the front, and what is

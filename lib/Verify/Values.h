@@ -49,9 +49,15 @@ private:
   /// have parts of the positions, or samples of their own.
   bool isOfPositions() const { return cutsPositions(axis); }
   bool isOfSamples() const { return cutsExperts(axis); }
+  /// Whether `state` is what ranks may bring together of their samples, though
+  /// it may be the same on each.
+  bool isOfRanks(const State &state) const {
+    return isOfSamples() &&
+           (state.kind == State::Own || state.kind == State::Same);
+  }
 
   States statesOf(ValueRange values) const;
-  void give(Value value, State state) { states[value] = std::move(state); }
+  void give(Value value, State state);
 
   SymbolTable symbols;
   StepOp step;

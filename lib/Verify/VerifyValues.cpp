@@ -12,6 +12,7 @@
 
 #include "zero/Verify/Verify.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -28,6 +29,14 @@ States Values::statesOf(ValueRange values) const {
     found.push_back(known == states.end() ? State::none() : known->second);
   }
   return found;
+}
+
+/// Integers are known by the value that they are.
+void Values::give(Value value, State state) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (type && type.getElementType().isInteger() && !state.identity)
+    state.identity = value.getAsOpaquePointer();
+  states[value] = std::move(state);
 }
 
 //===----------------------------------------------------------------------===//
@@ -171,6 +180,12 @@ LogicalResult Values::visitOther(Operation *op) {
       applyOperation(op, statesOf(op->getOperands()), axis, op);
   if (failed(results) || (isModel && failed(checkReplicas(op, *results))))
     return failure();
+  // A reshape is the same elements in their order.
+  if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op)) {
+    const State operand = statesOf(op->getOperands()).front();
+    results->front().isOfAll = operand.isOfAll;
+    results->front().identity = operand.identity;
+  }
   for (auto [value, state] : llvm::zip_equal(op->getResults(), *results))
     give(value, state);
   return success();

@@ -2,6 +2,8 @@
 // them back.
 #include "program/KernelPattern.h"
 
+#include <limits>
+
 using namespace zrt;
 
 namespace {
@@ -10,6 +12,9 @@ using Shapes = const KernelShapes &;
 
 std::string checkExperts(Shapes s) {
   const int64_t groups = s.size("e"), experts = s.spec->integer("experts");
+  if (experts > std::numeric_limits<int32_t>::max())
+    return "experts is " + std::to_string(experts) +
+           ", wanted at most 2^31 - 1";
   if (groups <= experts)
     return {};
   return "offsets are of " + std::to_string(groups) +

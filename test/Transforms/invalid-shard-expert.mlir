@@ -35,7 +35,7 @@ zero.step @train(%x: tensor<6x8xf32>, %ids: tensor<6x1xi32>) {
   %w = zero.load @w : tensor<4x8x8xf32>
   %s, %p, %o = nn.dispatch %x, %ids experts 4 : (tensor<6x8xf32>, tensor<6x1xi32>) -> (tensor<6x8xf32>, tensor<6x1xi32>, tensor<4xi32>)
   %h = nn.grouped_matmul %s, %w offsets %o : (tensor<6x8xf32>, tensor<4x8x8xf32>, tensor<4xi32>) -> tensor<6x8xf32>
-  // expected-error @+1 {{'nn.reduce' reads rows in the order of experts, or what experts have, and cannot compute of those alone that a rank of #zero.axes<expert = 2> has; leave the axis out}}
+  // expected-error @+1 {{'nn.reduce' needs all experts, or the rows of all, and over #zero.axes<expert = 2> a rank has some experts and their rows; leave the axis out}}
   %loss = nn.reduce mean %h dims [0, 1] : (tensor<6x8xf32>) -> tensor<f32>
   zero.yield %loss : tensor<f32>
 }
@@ -73,3 +73,57 @@ zero.step @train(%x: tensor<6x8xf32>, %ids: tensor<6x1xi32>) {
   %loss = arith.addf %m, %n : tensor<f32>
   zero.yield %loss : tensor<f32>
 }
+
+// -----
+
+zero.mesh @mesh <data = 1, expert = 2>
+zero.parameter @w : tensor<4x8x8xf32> = #zero.normal<std = 0.02>
+
+zero.step @train(%x: tensor<6x8xf32>, %ids: tensor<6x1xi32>, %f: tensor<i32>) {
+  %w = zero.load @w : tensor<4x8x8xf32>
+  // expected-error @+1 {{'nn.dispatch' says by operand 2 which experts it sorts for, which over #zero.axes<expert = 2> are those of each rank; leave the operand out, or the axis}}
+  %s, %p, %o = nn.dispatch %x, %ids first %f experts 6 : (tensor<6x8xf32>, tensor<6x1xi32>, tensor<i32>) -> (tensor<6x8xf32>, tensor<6x1xi32>, tensor<4xi32>)
+  %h = nn.grouped_matmul %s, %w offsets %o : (tensor<6x8xf32>, tensor<4x8x8xf32>, tensor<4xi32>) -> tensor<6x8xf32>
+  %y = nn.combine %h, %p : (tensor<6x8xf32>, tensor<6x1xi32>) -> tensor<6x8xf32>
+  %loss = nn.reduce mean %y dims [0, 1] : (tensor<6x8xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+zero.mesh @mesh <data = 1, expert = 2>
+zero.parameter @w : tensor<4x8x8xf32> = #zero.normal<std = 0.02>
+
+zero.step @train(%x: tensor<6x8xf32>, %ids: tensor<6x1xi32>) {
+  %w = zero.load @w : tensor<4x8x8xf32>
+  // expected-error @+1 {{'nn.dispatch' has room for 5 of 6 choices, and over #zero.axes<expert = 2> other ones would be left out; wanted room for all, and at least one}}
+  %s, %p, %o = nn.dispatch %x, %ids experts 4 : (tensor<6x8xf32>, tensor<6x1xi32>) -> (tensor<5x8xf32>, tensor<6x1xi32>, tensor<4xi32>)
+  %h = nn.grouped_matmul %s, %w offsets %o : (tensor<5x8xf32>, tensor<4x8x8xf32>, tensor<4xi32>) -> tensor<5x8xf32>
+  %y = nn.combine %h, %p : (tensor<5x8xf32>, tensor<6x1xi32>) -> tensor<6x8xf32>
+  %loss = nn.reduce mean %y dims [0, 1] : (tensor<6x8xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+zero.mesh @mesh <data = 1, expert = 2>
+zero.parameter @w : tensor<4x8x8xf32> = #zero.normal<std = 0.02>
+zero.parameter @rows : tensor<6xf32> = #zero.normal<std = 0.02>
+
+zero.step @train(%x: tensor<6x8xf32>, %ids: tensor<6x1xi32>) {
+  %w = zero.load @w : tensor<4x8x8xf32>
+  // expected-error @+1 {{'zero.load' needs all experts, or the rows of all, and over #zero.axes<expert = 2> a rank has some experts and their rows; leave the axis out}}
+  %r = zero.load @rows : tensor<6xf32>
+  %b = nn.broadcast %r dims [0] : (tensor<6xf32>) -> tensor<6x8xf32>
+  %s, %p, %o = nn.dispatch %x, %ids experts 4 : (tensor<6x8xf32>, tensor<6x1xi32>) -> (tensor<6x8xf32>, tensor<6x1xi32>, tensor<4xi32>)
+  %a = arith.addf %s, %b : tensor<6x8xf32>
+  %h = nn.grouped_matmul %a, %w offsets %o : (tensor<6x8xf32>, tensor<4x8x8xf32>, tensor<4xi32>) -> tensor<6x8xf32>
+  %y = nn.combine %h, %p : (tensor<6x8xf32>, tensor<6x1xi32>) -> tensor<6x8xf32>
+  %loss = nn.reduce mean %y dims [0, 1] : (tensor<6x8xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{cuts states over #zero.axes<expert = 2> alone, over which those of experts are not cut; wanted another axis beside}}
+zero.mesh @mesh <data = 2, expert = 2> cut <expert = 2>

@@ -478,7 +478,7 @@ zero.step @own_choices(%x0: tensor<4x8xf32> {zero.input = "x"}, %i: tensor<4x2xi
   %table = arith.constant dense<[0, 2]> : tensor<2xi32>
   %own = zero.slice_value %table cut <dim 0 of [2] over <expert = 2>> : tensor<2xi32> -> tensor<1xi32>
   %f = tensor.collapse_shape %own [] : tensor<1xi32> into tensor<i32>
-  // expected-error @below {{over #zero.axes<expert = 2> reads operand 1, which is of each rank's own samples, with ranges of 2 indices; wanted the whole}}
+  // expected-error @below {{over #zero.axes<expert = 2> reads operand 1, which is of each rank's own samples; wanted the samples of all ranks in their order, which 'zero.gather_value' brings together}}
   %s, %p, %o = nn.dispatch %r, %j first %f experts 4 : (tensor<8x8xf32>, tensor<8x2xi32>, tensor<i32>) -> (tensor<16x8xf32>, tensor<8x2xi32>, tensor<2xi32>)
   %h = nn.grouped_matmul %s, %w offsets %o : (tensor<16x8xf32>, tensor<2x8x8xf32>, tensor<2xi32>) -> tensor<16x8xf32>
   %a = nn.silu %h : tensor<16x8xf32>
@@ -559,6 +559,115 @@ zero.step @term_alone(%x0: tensor<4x8xf32> {zero.input = "x"}, %i: tensor<4x2xi3
   %t = nn.combine %a, %p : (tensor<16x8xf32>, tensor<8x2xi32>) -> tensor<8x8xf32>
   // expected-error @below {{over #zero.axes<expert = 2> takes a part of what is the term of a sum on each rank; wanted the same on all ranks}}
   %z = zero.slice_value %t cut <dim 0 of [8] over <expert = 2>> : tensor<8x8xf32> -> tensor<4x8xf32>
+  %l = nn.reduce sum %z dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// Places of other choices are those of other rows.
+zero.mesh @mesh <data = 2, expert = 2>
+zero.parameter @bias : tensor<8xf32> = #zero.ones
+zero.parameter @w : tensor<2x8x8xf32> = #zero.ones cut <dim 0 of [4] over <expert = 2>>
+zero.step @other_order(%x0: tensor<4x8xf32> {zero.input = "x"}, %i: tensor<4x2xi32> {zero.input = "i"}, %k: tensor<4x2xi32> {zero.input = "k"}) {
+  %b = zero.load @bias : tensor<8xf32>
+  %n = nn.broadcast %b dims [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %x = arith.addf %x0, %n : tensor<4x8xf32>
+  %w = zero.load @w : tensor<2x8x8xf32>
+  %r = zero.gather_value %x replicated cut <dim 0 of [8] over <expert = 2>> : tensor<4x8xf32> -> tensor<8x8xf32>
+  %j = zero.gather_value %i cut <dim 0 of [8] over <expert = 2>> : tensor<4x2xi32> -> tensor<8x2xi32>
+  %table = arith.constant dense<[0, 2]> : tensor<2xi32>
+  %own = zero.slice_value %table cut <dim 0 of [2] over <expert = 2>> : tensor<2xi32> -> tensor<1xi32>
+  %f = tensor.collapse_shape %own [] : tensor<1xi32> into tensor<i32>
+  %s, %p, %o = nn.dispatch %r, %j first %f experts 4 : (tensor<8x8xf32>, tensor<8x2xi32>, tensor<i32>) -> (tensor<16x8xf32>, tensor<8x2xi32>, tensor<2xi32>)
+  %j2 = zero.gather_value %k cut <dim 0 of [8] over <expert = 2>> : tensor<4x2xi32> -> tensor<8x2xi32>
+  %s2, %p2, %o2 = nn.dispatch %r, %j2 first %f experts 4 : (tensor<8x8xf32>, tensor<8x2xi32>, tensor<i32>) -> (tensor<16x8xf32>, tensor<8x2xi32>, tensor<2xi32>)
+  %h = nn.grouped_matmul %s, %w offsets %o : (tensor<16x8xf32>, tensor<2x8x8xf32>, tensor<2xi32>) -> tensor<16x8xf32>
+  %a = nn.silu %h : tensor<16x8xf32>
+  // expected-error @below {{over #zero.axes<expert = 2> reads operand 1 of rows that are sorted by other choices than those beside it; wanted one order}}
+  %t = nn.combine %a, %p2 : (tensor<16x8xf32>, tensor<8x2xi32>) -> tensor<8x8xf32>
+  %z = zero.scatter_value %t cut <dim 0 of [8] over <expert = 2>> : tensor<8x8xf32> -> tensor<4x8xf32>
+  %l = nn.reduce sum %z dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// A rank may have all choices.
+zero.mesh @mesh <data = 2, expert = 2>
+zero.parameter @bias : tensor<8xf32> = #zero.ones
+zero.parameter @w : tensor<2x8x8xf32> = #zero.ones cut <dim 0 of [4] over <expert = 2>>
+zero.step @little_room(%x0: tensor<4x8xf32> {zero.input = "x"}, %i: tensor<4x2xi32> {zero.input = "i"}) {
+  %b = zero.load @bias : tensor<8xf32>
+  %n = nn.broadcast %b dims [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %x = arith.addf %x0, %n : tensor<4x8xf32>
+  %w = zero.load @w : tensor<2x8x8xf32>
+  %r = zero.gather_value %x replicated cut <dim 0 of [8] over <expert = 2>> : tensor<4x8xf32> -> tensor<8x8xf32>
+  %j = zero.gather_value %i cut <dim 0 of [8] over <expert = 2>> : tensor<4x2xi32> -> tensor<8x2xi32>
+  %table = arith.constant dense<[0, 2]> : tensor<2xi32>
+  %own = zero.slice_value %table cut <dim 0 of [2] over <expert = 2>> : tensor<2xi32> -> tensor<1xi32>
+  %f = tensor.collapse_shape %own [] : tensor<1xi32> into tensor<i32>
+  // expected-error @below {{over #zero.axes<expert = 2> has room for 12 of 16 choices on each rank, of which those of one may be more; wanted room for all}}
+  %s, %p, %o = nn.dispatch %r, %j first %f experts 4 : (tensor<8x8xf32>, tensor<8x2xi32>, tensor<i32>) -> (tensor<12x8xf32>, tensor<8x2xi32>, tensor<2xi32>)
+  %h = nn.grouped_matmul %s, %w offsets %o : (tensor<12x8xf32>, tensor<2x8x8xf32>, tensor<2xi32>) -> tensor<12x8xf32>
+  %a = nn.silu %h : tensor<12x8xf32>
+  %t = nn.combine %a, %p : (tensor<12x8xf32>, tensor<8x2xi32>) -> tensor<8x8xf32>
+  %z = zero.scatter_value %t cut <dim 0 of [8] over <expert = 2>> : tensor<8x8xf32> -> tensor<4x8xf32>
+  %l = nn.reduce sum %z dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// Ranks get columns of what comes back by rows.
+zero.mesh @mesh <data = 2, expert = 2>
+zero.parameter @bias : tensor<8xf32> = #zero.ones
+zero.parameter @w : tensor<2x8x8xf32> = #zero.ones cut <dim 0 of [4] over <expert = 2>>
+zero.step @columns(%x0: tensor<4x8xf32> {zero.input = "x"}, %i: tensor<4x2xi32> {zero.input = "i"}) {
+  %b = zero.load @bias : tensor<8xf32>
+  %n = nn.broadcast %b dims [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %x = arith.addf %x0, %n : tensor<4x8xf32>
+  %w = zero.load @w : tensor<2x8x8xf32>
+  %r = zero.gather_value %x replicated cut <dim 0 of [8] over <expert = 2>> : tensor<4x8xf32> -> tensor<8x8xf32>
+  %j = zero.gather_value %i cut <dim 0 of [8] over <expert = 2>> : tensor<4x2xi32> -> tensor<8x2xi32>
+  %table = arith.constant dense<[0, 2]> : tensor<2xi32>
+  %own = zero.slice_value %table cut <dim 0 of [2] over <expert = 2>> : tensor<2xi32> -> tensor<1xi32>
+  %f = tensor.collapse_shape %own [] : tensor<1xi32> into tensor<i32>
+  %s, %p, %o = nn.dispatch %r, %j first %f experts 4 : (tensor<8x8xf32>, tensor<8x2xi32>, tensor<i32>) -> (tensor<16x8xf32>, tensor<8x2xi32>, tensor<2xi32>)
+  %h = nn.grouped_matmul %s, %w offsets %o : (tensor<16x8xf32>, tensor<2x8x8xf32>, tensor<2xi32>) -> tensor<16x8xf32>
+  %a = nn.silu %h : tensor<16x8xf32>
+  %t = nn.combine %a, %p : (tensor<16x8xf32>, tensor<8x2xi32>) -> tensor<8x8xf32>
+  // expected-error @below {{over #zero.axes<expert = 2> has what is of each rank's samples as #zero.cut<dim 1 of [8] over <expert = 2>>; wanted one piece of dimension 0, in the order of ranks}}
+  %z = zero.scatter_value %t cut <dim 1 of [8] over <expert = 2>> : tensor<8x8xf32> -> tensor<8x4xf32>
+  %l = nn.reduce sum %z dims [0, 1] : (tensor<8x4xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// Tokens would go by the choices of the other rank.
+zero.mesh @mesh <data = 2, expert = 2>
+zero.parameter @bias : tensor<8xf32> = #zero.ones
+zero.parameter @w : tensor<2x8x8xf32> = #zero.ones cut <dim 0 of [4] over <expert = 2>>
+zero.step @swapped(%x0: tensor<4x8xf32> {zero.input = "x"}, %i: tensor<4x2xi32> {zero.input = "i"}) {
+  %b = zero.load @bias : tensor<8xf32>
+  %n = nn.broadcast %b dims [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %x = arith.addf %x0, %n : tensor<4x8xf32>
+  %w = zero.load @w : tensor<2x8x8xf32>
+  %r = zero.gather_value %x replicated cut <dim 0 of [8] over <expert = 2>> : tensor<4x8xf32> -> tensor<8x8xf32>
+  %j = zero.gather_value %i cut <dim 0 of [8] over <expert = 2>> : tensor<4x2xi32> -> tensor<8x2xi32>
+  %table = arith.constant dense<[0, 2]> : tensor<2xi32>
+  %own = zero.slice_value %table cut <dim 0 of [2] over <expert = 2>> : tensor<2xi32> -> tensor<1xi32>
+  %f = tensor.collapse_shape %own [] : tensor<1xi32> into tensor<i32>
+  %a0 = tensor.extract_slice %j[0, 0] [4, 2] [1, 1] : tensor<8x2xi32> to tensor<4x2xi32>
+  %a1 = tensor.extract_slice %j[4, 0] [4, 2] [1, 1] : tensor<8x2xi32> to tensor<4x2xi32>
+  %js = tensor.concat dim(0) %a1, %a0 : (tensor<4x2xi32>, tensor<4x2xi32>) -> tensor<8x2xi32>
+  // expected-error @below {{over #zero.axes<expert = 2> reads operand 1, which is the same on all ranks; wanted the samples of all ranks in their order, which 'zero.gather_value' brings together}}
+  %s, %p, %o = nn.dispatch %r, %js first %f experts 4 : (tensor<8x8xf32>, tensor<8x2xi32>, tensor<i32>) -> (tensor<16x8xf32>, tensor<8x2xi32>, tensor<2xi32>)
+  %h = nn.grouped_matmul %s, %w offsets %o : (tensor<16x8xf32>, tensor<2x8x8xf32>, tensor<2xi32>) -> tensor<16x8xf32>
+  %a = nn.silu %h : tensor<16x8xf32>
+  %t = nn.combine %a, %p : (tensor<16x8xf32>, tensor<8x2xi32>) -> tensor<8x8xf32>
+  %z = zero.scatter_value %t cut <dim 0 of [8] over <expert = 2>> : tensor<8x8xf32> -> tensor<4x8xf32>
   %l = nn.reduce sum %z dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
   zero.yield %l : tensor<f32>
 }

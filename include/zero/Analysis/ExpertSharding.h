@@ -61,6 +61,8 @@ private:
   bool hasExperts(DimensionId dim) const;
   bool isInside(ValueRange values) const;
   int64_t scaled(DimensionId dim) const;
+  LogicalResult verifySort(Operation *op) const;
+  bool returnsByPlaces(Operation *op) const;
   LogicalResult verifyFactors(Operation *op) const;
   LogicalResult verifyOperands(Operation *op) const;
   LogicalResult verifyParameters() const;

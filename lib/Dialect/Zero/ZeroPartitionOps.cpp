@@ -5,6 +5,7 @@
 #include "Checks.h"
 #include "PartitionStates.h"
 #include "program/Collective.h"
+#include "program/Mesh.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -106,6 +107,14 @@ LogicalResult MeshOp::verify() {
     return emitOpError("cuts states over ")
            << getCutAxes() << ", wanted axes of " << states
            << " in their order";
+  auto isOfExperts = [](StringAttr name) {
+    return zrt::cutsExperts(name.str());
+  };
+  if (llvm::all_of(getCutAxes().getNames(), isOfExperts))
+    return emitOpError("cuts states over ")
+           << getCutAxes()
+           << " alone, over which those of experts are not cut; wanted another "
+              "axis beside";
   AxesAttr secondary = getSecondaryAttr();
   if (!secondary ||
       (getCutAxes().contains(secondary) && getCutAxes() != secondary)) // (C2)

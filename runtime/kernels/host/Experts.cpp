@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -29,7 +30,11 @@ public:
       : pool(*context.pool),
         s(spec.operands[0], spec.operands[1], spec.results[0]),
         experts(spec.integer("experts")), groups(spec.results[2].shape[0]),
-        hasFirst(spec.operands.size() == 3) {}
+        hasFirst(spec.operands.size() == 3) {
+    constexpr int64_t most = std::numeric_limits<int32_t>::max();
+    if (s.count * s.choices > most || s.places > most)
+      refuse(spec, "more than 2^31 - 1 choices or rows");
+  }
 
   size_t workspaceBytes() const override {
     return (groups + 1) * sizeof(int64_t);
