@@ -9,6 +9,7 @@ from zero.importer.convert import (  # noqa: F401 (each registers its converters
     convolutions,
     experts,
     fused,
+    inverses,
     lookups,
     losses,
     normalization,

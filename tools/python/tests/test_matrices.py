@@ -1,0 +1,55 @@
+"""Inverses, determinants and factors of small matrices have PyTorch's values and gradients."""
+
+from __future__ import annotations
+
+import torch
+from test_operations import ROWS, WIDTH, Sum
+from training import compare
+
+
+def made_square(w):
+    """Four rows, far from singular."""
+    return w[:, :4] + 3 * torch.eye(4)
+
+
+def stacked(w):
+    """Two matrices whose rows want another order for elimination."""
+    flat = torch.cat([w, w * w, w.sin()]).reshape(2, 6, 6)
+    return flat + 2 * torch.eye(6).roll(2, 0)
+
+
+def several(function, *words, **settings):
+    """The sum of what an operation with several results gives."""
+    return sum(part.sum() for part in function(*words, **settings))
+
+
+MATRICES = {
+    "inverse": lambda w, x, i: made_square(w).inverse() + torch.linalg.inv(made_square(x * w)),
+    "inverses": lambda w, x, i: torch.linalg.inv(stacked(w)) + torch.linalg.inv_ex(stacked(w))[0],
+    "solve": lambda w, x, i: (
+        torch.linalg.solve(made_square(w), x * w)
+        + torch.linalg.solve(made_square(w), w[:, 0])[:, None]
+        + torch.linalg.solve(made_square(w), x.mT, left=False).mT
+    ),
+    "determinant": lambda w, x, i: torch.linalg.det(stacked(w)) / 50 + made_square(w).det(),
+    "logarithm": lambda w, x, i: (
+        several(torch.linalg.slogdet, stacked(w)) + made_square(w).logdet()
+    ),
+    "triangular": lambda w, x, i: (
+        torch.linalg.solve_triangular(made_square(w), x * w, upper=False)
+        + torch.linalg.solve_triangular(made_square(w), x * w, upper=True)
+        + torch.linalg.solve_triangular(made_square(w), x.mT, upper=True, left=False).mT
+        + torch.linalg.solve_triangular(made_square(w), x, upper=True, unitriangular=True)
+    ),
+    "cholesky": lambda w, x, i: (
+        torch.linalg.cholesky(w @ w.T + 2 * torch.eye(4))
+        + torch.linalg.cholesky(made_square(w), upper=True)
+        + torch.linalg.cholesky(made_square(w))
+    ),
+}
+
+
+def test_matrices(tmp_path):
+    torch.manual_seed(5)
+    batch = {"x": torch.randn(ROWS, WIDTH), "ids": torch.randint(0, WIDTH, (ROWS, WIDTH))}
+    compare(Sum(MATRICES, 0.0, 0.5), batch, tmp_path)
