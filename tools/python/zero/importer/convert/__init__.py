@@ -21,6 +21,7 @@ from zero.importer.convert import (  # noqa: F401 (each registers its converters
     resizing,
     scatters,
     shapes,
+    special,
 )
 from zero.importer.convert.registry import CONVERTERS, Converter, convert_node
 
