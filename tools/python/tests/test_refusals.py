@@ -63,8 +63,14 @@ def without_gradients(w, x):
             "scale_grad_by_freq",
         ),
         (lambda w, x: (torch.rand_like(w).log() * w).mean(), "aten.rand_like.default"),
-        (lambda w, x: w.norm(p=3), "order 3"),
-        (lambda w, x: w.median(), "aten.median.default"),
+        (lambda w, x: w.norm(p=0.5), "order 0.5"),
+        (lambda w, x: torch.fft.rfft(w).abs().mean(), "torch.fft.fft(torch.eye(n)).real"),
+        (lambda w, x: w[1:].as_strided((2, 2), (4, 1), 4).mean(), "call it on x.contiguous()"),
+        (lambda w, x: torch.eye(33).mul(w[0, 0]).inverse().sum(), "wanted at most 32"),
+        (
+            lambda w, x: (F.adaptive_max_pool2d(w[None], 2, True)[1] * w[0, 0]).sum(),
+            "result number 1, which the model uses",
+        ),
     ],
 )
 def test_operations(function, words):

@@ -16,7 +16,7 @@ from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from zero.importer.captured import Average, Captured, needed
-from zero.importer.convert import CONVERTERS
+from zero.importer.decompositions import table
 from zero.importer.errors import CannotImport
 from zero.importer.experts import experts_sorted
 from zero.importer.functions import own_gradients_checked
@@ -229,26 +229,6 @@ def set_buffers(module: nn.Module, buffers: dict[str, torch.Tensor]) -> None:
         module.get_submodule(owner)._buffers[leaf] = value
 
 
-def table() -> dict:
-    """PyTorch's own decompositions of recurrent networks, and of what it differentiates
-    as a composition itself and no converter knows; all else stays whole."""
-    recurrent = ("aten.lstm", "aten.gru", "aten.rnn")
-    return {
-        operation: function
-        for operation, function in torch.export.default_decompositions().items()
-        if str(operation).startswith(recurrent) or is_unknown_composition(operation)
-    }
-
-
-def is_unknown_composition(operation: torch._ops.OpOverload) -> bool:
-    key = "CompositeImplicitAutograd"
-    return (
-        str(operation) not in CONVERTERS
-        and torch._C._dispatch_has_kernel_for_dispatch_key(operation.name(), key)
-        and operation is not torch.ops.aten.item.default  # a number, which has no graph
-    )
-
-
 def refuse_dynamic(program) -> None:
     """Checks of values, which nothing needs, are no part of the model."""
     live = needed(program.graph.output_node().all_input_nodes)
@@ -413,6 +393,8 @@ def bind_results(captured: Captured, program, placeholders: dict[str, Node]) -> 
             pass
         elif spec.kind == OutputKind.BUFFER_MUTATION and is_running(result):
             track(captured, placeholders[spec.target], own_name(spec.target), result)
+        elif spec.kind == OutputKind.BUFFER_MUTATION and is_scratch(program, spec.target, result):
+            pass
         elif spec.kind == OutputKind.BUFFER_MUTATION:
             raise CannotImport(
                 f"the buffer '{own_name(spec.target)}' changes in each step, and zero's "
@@ -435,6 +417,21 @@ def track(captured: Captured, placeholder: Node, name: str, result: Node) -> Non
     if weight > 0:
         data = captured.constants.pop(placeholder)
         captured.averages[placeholder] = Average(name, data, weight)
+
+
+def is_scratch(program, name: str, result: Any) -> bool:
+    """Whether it is a buffer that nobody saves, and that each step overwrites before it
+    reads it, such as the frequencies that a rotary embedding chooses by the length."""
+    (spec,) = [s for s in program.graph_signature.input_specs if s.target == name]
+    (before,) = [n for n in program.graph.nodes if n.name == spec.arg.name]
+    return not spec.persistent and all(
+        user.target is torch.ops.aten.copy.default
+        and user.args[0] is before
+        and user.args[1] is not before
+        and user.args[1].meta["val"].shape == before.meta["val"].shape
+        for user in before.users
+        if user.op != "output"
+    )
 
 
 def is_counter(result: Any) -> bool:

@@ -6,6 +6,7 @@ integers may leave what both can say is refused.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Callable
 
 import torch
@@ -180,9 +181,9 @@ RESHAPES = (
 SELECTIONS = (
     "expand expand_as slice select narrow gather index_select index repeat repeat_interleave roll "
     "flip unbind split split_with_sizes chunk diagonal unfold stop_gradient hooked numpy_T mT "
-    "broadcast_tensors"
+    "broadcast_tensors nan_to_num strided"
 ).split()
-WRAPPING = "add sub subtract rsub mul multiply cumsum pow square neg negative".split()
+WRAPPING = "add sub subtract rsub mul multiply cumsum cumprod prod pow square neg negative".split()
 
 
 @rule(*(name for name in RESHAPES if name not in ("_to_copy", "to", "type_as")), *SELECTIONS)
@@ -277,6 +278,15 @@ def quotient(r: Ranges, a: dict, node: Node):
         return low - 1 if is_integer(dtype_of(node)) else low, high
     largest = max(map(abs, x)) + 1
     return (-largest, largest) if is_integer(dtype_of(node)) else None
+
+
+@rule("fmod")
+def truncated_remainder(r: Ranges, a: dict, node: Node):
+    x, y = r.of(a["self"]), r.of(a["other"])
+    if y is None:
+        return None
+    largest = max(map(abs, y))
+    return (0 if x is not None and x[0] >= 0 else -largest), largest
 
 
 @rule("remainder")
@@ -380,17 +390,27 @@ def padded(r: Ranges, a: dict, node: Node):
     return hull(r.of(a["self"]), r.of(a.get("value") or 0))
 
 
+@rule("bucketize")
+def places_between(r: Ranges, a: dict, node: Node):
+    return 0, a["boundaries"].meta["val"].numel()
+
+
+@rule("searchsorted")
+def places_in_order(r: Ranges, a: dict, node: Node):
+    return 0, a["sorted_sequence"].meta["val"].numel()
+
+
 @rule("argmax", "argmin", "argsort")
 def positions(r: Ranges, a: dict, node: Node):
     return 0, max(1, a["self"].meta["val"].numel())
 
 
-@rule("sort", "topk")
+@rule("sort", "topk", "kthvalue", "cummax", "cummin")
 def ordered(r: Ranges, a: dict, node: Node):
     return [r.of(a["self"]), positions(r, a, node)]
 
 
-@rule("amax", "amin", "max", "min")
+@rule("amax", "amin", "max", "min", "median")
 def extremum(r: Ranges, a: dict, node: Node):
     if "other" in a:
         return hull(r.of(a["self"]), r.of(a["other"]))
@@ -413,6 +433,21 @@ def total(r: Ranges, a: dict, node: Node):
     if is_integer(dtype_of(node)) and not is_within(found, EXACT):
         refuse(node, found, "the 24 bits of a sum")
     return found
+
+
+@rule("prod", "cumprod")
+def product_of_all(r: Ranges, a: dict, node: Node):
+    x, shape = r.of(a["self"]), a["self"].meta["val"].shape
+    if x is None:
+        return None
+    dim = a.get("dim")
+    count = math.prod(shape) if dim is None else shape[dim] if shape else 1
+    largest = max(map(abs, x))
+    if largest <= 1 or count * math.log2(largest) > 64:
+        largest = 1 if largest <= 1 else 2.0**64
+    else:
+        largest = largest**count
+    return (0 if x[0] >= 0 else -largest), largest
 
 
 @rule("cumsum")

@@ -78,7 +78,7 @@ class StepWriter:
         self.builder.place = place
         self.builder.hint = clean(node.name)
         if name_of(node) == "_operator.getitem":
-            self.values[node] = self.value_of(node.args[0])[node.args[1]]
+            self.values[node] = self._item(*node.args)
             return
         try:
             self.values[node] = convert_node(self.builder, name_of(node), node, self.value_of)
@@ -86,6 +86,17 @@ class StepWriter:
             if error.place:
                 raise
             raise CannotImport(str(error), place) from None
+
+    def _item(self, node: Node, index: int) -> Any:
+        """One of several results."""
+        value = self.value_of(node)[index]
+        if value is None:
+            raise CannotImport(
+                f"{name_of(node)} is known here but for its result number {index}, which the "
+                "model uses: compute it another way",
+                place_of(node),
+            )
+        return value
 
     def value_of(self, node: Node) -> Any:
         """The value of a node; parameters are loaded at their first use."""

@@ -10,6 +10,7 @@ import pathlib
 import sys
 
 from zero.importer.convert import CONVERTERS
+from zero.importer.decompositions import SAME_GRADIENT
 
 PAGE = pathlib.Path(__file__).parents[4] / "docs" / "PyTorch.md"
 BEGIN, END = "<!-- operations: begin -->", "<!-- operations: end -->"
@@ -17,12 +18,13 @@ BEGIN, END = "<!-- operations: begin -->", "<!-- operations: end -->"
 
 def table() -> str:
     """One row a converter: its operations of PyTorch, and what they become."""
-    rows: dict = {}
+    rows: dict[str, dict] = {}
     for name, converter in CONVERTERS.items():
         if name.startswith("aten."):
             operation, _, overload = name.removeprefix("aten.").partition(".")
             names = rows.setdefault(converter.zero, {})
             names.setdefault(operation, []).append(overload)
+    rows["a composition of others here"] = dict.fromkeys(SAME_GRADIENT)
     lines = ["| PyTorch (`aten`) | zero |", "| --- | --- |"]
     for words, names in sorted(rows.items(), key=lambda row: min(row[1])):
         words = words.replace("|", "\\|")

@@ -19,6 +19,7 @@ from zero.importer.convert import (  # noqa: F401 (each registers its converters
     random,
     reductions,
     resizing,
+    scans,
     scatters,
     shapes,
     special,

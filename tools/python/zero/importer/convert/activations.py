@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from zero.importer.builder import Builder
+from zero.importer.convert.reductions import listed
 from zero.importer.convert.registry import converts
 from zero.importer.errors import CannotImport
 from zero.importer.ir import Value, same
@@ -75,6 +78,11 @@ def softplus(b: Builder, self, beta=1, threshold=20):
     return b.select(b.compare("gt", x, threshold), self, y)
 
 
+@converts("aten.threshold.default", to="arith.select")
+def threshold(b: Builder, self, threshold, value):
+    return b.select(b.compare("le", self, threshold), b.like(self, value), self)
+
+
 @converts("aten.leaky_relu.default", to="arith.select")
 def leaky_relu(b: Builder, self, negative_slope=0.01):
     return b.select(b.compare("gt", self, 0), self, b.times(self, negative_slope))
@@ -114,33 +122,36 @@ def log_softmax(b: Builder, self, dim, dtype=None, half_to_float=False):
 def log_softmax_of(b: Builder, x: Value, dim: int) -> Value:
     """The largest is subtracted first: beside a large one, the logarithm of the sum
     would be lost."""
-    y, _, log = shifted(b, x, dim)
+    y, _, log = shifted(b, x, [dim])
     return b.minus(y, log)
 
 
-def log_sum_exp(b: Builder, x: Value, dim: int) -> Value:
-    """log(sum(exp(x))) over `dim`, which stays with one element."""
-    _, largest, log = shifted(b, x, dim)
-    return b.plus(log, largest)
+def log_sum_exp(b: Builder, x: Value, dims: list[int]) -> Value:
+    """log(sum(exp(x))) over `dims`, which stay with one element each."""
+    largest = finite(b, b.stop(b.reduce("max", x, dims, keep=True)))
+    total = b.reduce("sum", b.unary("math.exp", b.minus(x, largest)), dims, keep=True)
+    return b.plus(b.unary("math.log", total), largest)
 
 
-def shifted(b: Builder, x: Value, dim: int) -> tuple[Value, Value, Value]:
-    """x - max(x) over `dim`, max(x), and log(sum(exp(x - max(x)))). The maximum is
+def finite(b: Builder, largest: Value) -> Value:
+    """0 in the place of an infinity, which cannot be subtracted from itself."""
+    infinite = b.compare("eq", b.unary("math.absf", largest), math.inf)
+    return b.select(infinite, b.like(largest, 0), largest)
+
+
+def shifted(b: Builder, x: Value, dims: list[int]) -> tuple[Value, Value, Value]:
+    """x - max(x) over `dims`, max(x), and log(sum(exp(x - max(x)))). The maximum is
     subtracted and added again, and gets no gradient."""
-    largest = b.stop(b.reduce("max", x, [dim], keep=True))
+    largest = b.stop(b.reduce("max", x, dims, keep=True))
     y = b.minus(x, largest)
-    return y, largest, b.unary("math.log", b.reduce("sum", b.unary("math.exp", y), [dim], keep=True))
+    return y, largest, b.unary("math.log", b.reduce("sum", b.unary("math.exp", y), dims, keep=True))
 
 
 @converts("aten.logsumexp.default", to="max + log(sum(exp(x - max)))")
 def logsumexp(b: Builder, self, dim, keepdim=False):
-    if len(dim) != 1:
-        raise CannotImport(f"logsumexp over the dimensions {list(dim)}: wanted one")
-    axis = dim[0] % self.rank
-    y = log_sum_exp(b, self, axis)
-    if keepdim:
-        return y
-    return b.reshape(y, [size for i, size in enumerate(y.shape) if i != axis])
+    dims = listed(dim, self.rank)
+    y = log_sum_exp(b, self, dims)
+    return y if keepdim else b.reshape(y, [s for i, s in enumerate(y.shape) if i not in dims])
 
 
 @converts("aten.hardswish.default", to="x * hardsigmoid(x)")

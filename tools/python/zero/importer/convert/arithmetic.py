@@ -159,6 +159,13 @@ def remainder(b: Builder, self, other):
     return b.minus(x, b.times(y, floored(b, x, y)))
 
 
+@converts("aten.fmod.Scalar", "aten.fmod.Tensor", to="x - y * trunc(x / y)")
+def fmod(b: Builder, self, other):
+    x, y = promoted(b, self, other)
+    quotient = b.over(x, y)
+    return b.minus(x, b.times(y, b.unary("math.trunc", quotient) if x.is_float else quotient))
+
+
 UNARY = {
     "exp": "math.exp",
     "expm1": "math.expm1",
@@ -228,6 +235,26 @@ def square(b: Builder, self):
 def sign(b: Builder, self):
     negative = b.select(b.compare("lt", self, 0), b.like(self, -1), b.like(self, 0))
     return b.select(b.compare("gt", self, 0), b.like(self, 1), negative)
+
+
+@converts("aten.copysign.Tensor", "aten.copysign.Scalar", to="math.absf and arith.select")
+def copysign(b: Builder, self, other):
+    x, y = promoted(b, self, other)
+    x, y = (v if v.is_float else b.cast(v, torch.float32) for v in (x, y))
+    size = b.unary("math.absf", x)
+    # The inverse of a 0 shows its sign.
+    below = b.compare("lt", b.select(b.compare("eq", y, 0), b.over(b.like(y, 1), y), y), 0)
+    return b.select(below, b.negative(size), size)
+
+
+@converts("aten.hypot.default", to="math.sqrt of a sum of squares")
+def hypot(b: Builder, self, other):
+    """The larger before the root, so that no square overflows."""
+    x, y = promoted(b, self, other)
+    largest = b.stop(b.binary("maximum", *(b.unary("math.absf", v) for v in (x, y))))
+    scale = b.select(b.compare("eq", largest, 0), b.like(largest, 1), largest)
+    squares = b.plus(*(square(b, b.over(v, scale)) for v in (x, y)))
+    return b.times(b.unary("math.sqrt", squares), scale)
 
 
 @converts("aten.pow.Tensor_Scalar", to="products, math.sqrt, math.rsqrt; math.powf")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from zero.importer.builder import Builder
 from zero.importer.convert.arithmetic import promoted
 from zero.importer.convert.registry import converts
+from zero.importer.errors import CannotImport
 from zero.importer.ir import Value
 
 
@@ -51,6 +54,56 @@ def bitwise_not(b: Builder, self):
 @converts("aten.logical_not.default", to="arith.xori")
 def logical_not(b: Builder, self):
     return bitwise_not(b, b.cast(self, torch.bool))
+
+
+def is_infinite(b: Builder, x: Value) -> Value:
+    return b.compare("eq", b.unary("math.absf", x), math.inf)
+
+
+@converts("aten.isnan.default", to="arith.cmpf une")
+def isnan(b: Builder, self):
+    return b.compare("ne", self, self) if self.is_float else b.fill(self.shape, False, torch.bool)
+
+
+@converts("aten.isinf.default", to="arith.cmpf of math.absf")
+def isinf(b: Builder, self):
+    return is_infinite(b, self) if self.is_float else b.fill(self.shape, False, torch.bool)
+
+
+@converts("aten.nan_to_num.default", to="arith.cmpf, arith.select")
+def nan_to_num(b: Builder, self, nan=None, posinf=None, neginf=None):
+    if not self.is_float:
+        return self
+    limits = torch.finfo(self.dtype)
+    high = limits.max if posinf is None else posinf
+    low = limits.min if neginf is None else neginf
+    x = b.select(b.compare("ne", self, self), b.like(self, nan or 0.0), self)
+    x = b.select(b.compare("eq", self, math.inf), b.like(self, high), x)
+    return b.select(b.compare("eq", self, -math.inf), b.like(self, low), x)
+
+
+# Beyond this, a comparison with each boundary costs too much.
+MOST_BOUNDARIES = 4096
+
+
+@converts("aten.bucketize.Tensor", to="comparisons with all boundaries, nn.reduce sum")
+def bucketize(b: Builder, self, boundaries, out_int32=False, right=False):
+    """How many boundaries are below, or not above."""
+    if boundaries.size > MOST_BOUNDARIES:
+        raise CannotImport(
+            f"bucketize with {boundaries.size} boundaries: wanted at most {MOST_BOUNDARIES}"
+        )
+    x = b.reshape(self, (*self.shape, 1))
+    below = b.compare("le" if right else "lt", *reversed(promoted(b, x, boundaries)))
+    count = b.reduce("sum", b.cast(below, torch.float32), [self.rank])
+    return b.cast(count, torch.int64)
+
+
+@converts("aten.searchsorted.Tensor", to="comparisons with all boundaries, nn.reduce sum")
+def searchsorted(b: Builder, sorted_sequence, self, out_int32=False, right=False, side=None):
+    if sorted_sequence.rank != 1:
+        raise CannotImport("searchsorted in a sequence for each row: wanted one for all")
+    return bucketize(b, self, sorted_sequence, right=right or side == "right")
 
 
 @converts("aten.where.self", to="arith.select")

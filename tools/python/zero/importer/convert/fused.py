@@ -46,3 +46,9 @@ def rotary(b: Builder, x, theta, interleaved, heads_first):
 @converts("zero.keep_some", to="nn.dropout of ones (stochastic depth)")
 def keep_some(b: Builder, shape, keep):
     return bernoulli(b, b.fill(shape, 1, torch.float32), keep)
+
+
+@converts("zero.strided", to="nn.gather")
+def strided(b: Builder, x, places, shape):
+    y = b.gather(b.reshape(x, (x.size,)), b.constant(torch.tensor(places)), 0)
+    return b.reshape(y, shape)

@@ -61,12 +61,19 @@ def embedding_bag(
     return [b.reduce(kinds[mode], rows, [1]), None, None, None]
 
 
-@converts("aten.histc.default", to="a one-hot mask and nn.reduce sum, for counts of integers")
+@converts("aten.histc.default", to="a one-hot mask and nn.reduce sum")
 def histc(b: Builder, self, bins=100, min=0, max=0):
-    if max - min != bins - 1 or int(min) != min:
-        raise CannotImport(f"histc of {bins} bins from {min} to {max}: wanted counts of integers")
-    ids = b.reshape(b.minus(b.cast(self, torch.int64), int(min)), (self.size,))
-    hot = b.cast(b.one_hot(ids, bins), torch.float32)
+    """How many elements are in each of equal bins, of which the last has its end, too."""
+    if min >= max:
+        raise CannotImport(f"histc from {min} to {max}: name the ends of the bins")
+    places = b.minus(self, float(min))
+    if max - min != bins:  # else bins are 1 wide, and no quotient is rounded
+        places = b.times(b.over(places, float(max - min)), float(bins))
+    places = b.unary("math.floor", places)
+    places = b.select(b.compare("eq", self, float(max)), b.like(places, bins - 1), places)
+    inside = b.binary("and", b.compare("ge", self, float(min)), b.compare("le", self, float(max)))
+    places = b.cast(b.select(inside, places, b.like(places, -1)), torch.int64)
+    hot = b.cast(b.one_hot(b.reshape(places, (self.size,)), bins), torch.float32)
     return b.cast(b.reduce("sum", hot, [0]), self.dtype)
 
 

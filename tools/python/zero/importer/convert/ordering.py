@@ -41,6 +41,31 @@ def topk(b: Builder, self, k, dim=-1, largest=True, sorted=True):
     return in_order(b, self, dim, largest, k)
 
 
+def in_place(b: Builder, x: Value, dim: int, k: int, keep: bool) -> list[Value]:
+    """The k-th smallest along `dim`, and where it is."""
+    dim %= max(1, x.rank)
+    y = x if x.rank else b.reshape(x, [1])
+    places = b.narrow(positions_in_order(b, y, dim, False, k), dim, k - 1, 1)
+    shape = y.shape[:dim] + ((1,) if keep else ()) + y.shape[dim + 1 :]
+    return [b.reshape(v, shape if x.rank else ()) for v in (b.gather(y, places, dim), places)]
+
+
+@converts("aten.kthvalue.default", to="nn.argsort of the first k, nn.gather")
+def kthvalue(b: Builder, self, k, dim=-1, keepdim=False):
+    return in_place(b, self, dim, k, keepdim)
+
+
+@converts("aten.median.dim", to="nn.argsort of the first half, nn.gather")
+def median_dim(b: Builder, self, dim, keepdim=False):
+    size = self.shape[dim] if self.rank else 1
+    return in_place(b, self, dim, (size + 1) // 2, keepdim)
+
+
+@converts("aten.median.default", to="nn.argsort of the first half, nn.gather")
+def median(b: Builder, self):
+    return median_dim(b, b.reshape(self, [self.size]), 0)[0]
+
+
 def first_position(b: Builder, x: Value, dim: int | None, keep: bool, largest: bool) -> Value:
     """Where the largest or smallest element is, the first of several."""
     if dim is None:

@@ -42,10 +42,41 @@ def adaptive_avg_pool(b: Builder, self, output_size):
 def bins(size: int, count: int) -> torch.Tensor:
     """[size, count]: the means of PyTorch's bins, whose sizes may differ by one."""
     matrix = torch.zeros(size, count)
-    for i in range(count):
-        begin, end = i * size // count, -(-(i + 1) * size // count)
+    for i, (begin, end) in enumerate(bin_ranges(size, count)):
         matrix[begin:end, i] = 1 / (end - begin)
     return matrix
+
+
+def _register_adaptive_maximum(spatial: int) -> None:
+    @converts(f"aten.adaptive_max_pool{spatial}d.default", to="nn.gather, nn.reduce max")
+    def adaptive_max_pool(b: Builder, self, output_size):
+        x = self
+        # The last dimension first: of several maxima, gradients go to the first.
+        for dim, count in zip(range(self.rank - 1, 0, -1), reversed(output_size)):
+            x = maxima_of_bins(b, x, dim, count)
+        return [x, None]
+
+
+_register_adaptive_maximum(2)
+_register_adaptive_maximum(3)
+
+
+def maxima_of_bins(b: Builder, x: Value, dim: int, count: int) -> Value:
+    """Maxima along `dim`; shorter bins repeat their last element."""
+    ranges = bin_ranges(x.shape[dim], count)
+    longest = max(end - begin for begin, end in ranges)
+    places = [min(begin + i, end - 1) for begin, end in ranges for i in range(longest)]
+    y = x
+    if places != list(range(x.shape[dim])):
+        ids = b.constant(torch.tensor(places).expand((*x.shape[:dim], len(places))))
+        y = b.gather(x, ids, dim)
+    y = b.reshape(y, (*x.shape[:dim], count, longest, *x.shape[dim + 1 :]))
+    return b.reduce("max", y, [dim + 1])
+
+
+def bin_ranges(size: int, count: int) -> list[tuple[int, int]]:
+    """The first element of each of PyTorch's bins, and the one after the last."""
+    return [(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
 
 
 def window_count(size: int, window: int, step: int, margin: int, gap: int, up: bool) -> int:

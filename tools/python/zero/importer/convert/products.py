@@ -19,10 +19,28 @@ def linear(b: Builder, input, weight, bias=None):
 
 
 @converts("aten.addmm.default", to="nn.linear")
-def addmm(b: Builder, self, mat1, mat2):
-    if self.rank == 1:
+def addmm(b: Builder, self, mat1, mat2, beta=1, alpha=1):
+    if self.rank == 1 and beta == alpha == 1:
         return b.linear(mat1, mat2, self, transposed=False)
-    return b.plus(b.linear(mat1, mat2, None, transposed=False), self)
+    return added(b, b.linear(mat1, mat2, None, transposed=False), self, beta, alpha)
+
+
+def added(b: Builder, x: Value, y: Value, beta: float, alpha: float) -> Value:
+    """alpha x + beta y; where beta is 0, y is not looked at."""
+    x = x if alpha == 1 else b.times(x, alpha)
+    if beta == 0:
+        return x
+    return b.plus(x, y if beta == 1 else b.times(y, beta))
+
+
+@converts("aten.addmv.default", to="nn.linear and additions")
+def addmv(b: Builder, self, mat, vec, beta=1, alpha=1):
+    return added(b, product(b, mat, vec), self, beta, alpha)
+
+
+@converts("aten.addbmm.default", to="nn.matmul, nn.reduce sum and additions")
+def addbmm(b: Builder, self, batch1, batch2, beta=1, alpha=1):
+    return added(b, b.reduce("sum", b.matmul(batch1, batch2), [0]), self, beta, alpha)
 
 
 @converts("aten.mm.default", to="nn.linear")
@@ -47,11 +65,7 @@ def outer(b: Builder, self, vec2):
 
 @converts("aten.baddbmm.default", to="nn.matmul and additions")
 def baddbmm(b: Builder, self, batch1, batch2, beta=1, alpha=1):
-    x = b.matmul(batch1, batch2)
-    x = x if alpha == 1 else b.times(x, alpha)
-    if beta == 0:
-        return x
-    return b.plus(x, self if beta == 1 else b.times(self, beta))
+    return added(b, b.matmul(batch1, batch2), self, beta, alpha)
 
 
 def product(b: Builder, x: Value, y: Value) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Callable
 
 import torch
 
@@ -68,13 +69,13 @@ def amin(b: Builder, self, dim=None, keepdim=False):
     return extremum(b, self, listed(dim, self.rank), keepdim, sign=-1)
 
 
-@converts("aten.any.default", "aten.any.dim", to="nn.reduce max of 0 and 1")
+@converts("aten.any.default", "aten.any.dim", "aten.any.dims", to="nn.reduce max of 0 and 1")
 def any_of(b: Builder, self, dim=None, keepdim=False):
     x = b.cast(b.cast(self, torch.bool), torch.float32)
     return b.compare("gt", b.reduce("max", x, listed(dim, x.rank), keepdim), 0)
 
 
-@converts("aten.all.default", "aten.all.dim", to="nn.reduce max of 0 and 1")
+@converts("aten.all.default", "aten.all.dim", "aten.all.dims", to="nn.reduce max of 0 and 1")
 def all_of(b: Builder, self, dim=None, keepdim=False):
     x = b.cast(b.cast(self, torch.bool), torch.float32)
     x = b.reduce("max", b.minus(b.like(x, 1), x), listed(dim, x.rank), keepdim)
@@ -115,6 +116,20 @@ def variance_and_mean(b: Builder, self, dim=None, correction=None, keepdim=False
     ]
 
 
+@converts("aten.std_mean.correction", to="math.sqrt of the variance, nn.reduce mean")
+def deviation_and_mean(b: Builder, self, dim=None, correction=None, keepdim=False):
+    found, mean = variance_and_mean(b, self, dim, correction, keepdim)
+    return [b.unary("math.sqrt", found), mean]
+
+
+@converts("aten.nanmean.default", to="nn.reduce sum of what is a number, over its count")
+def nanmean(b: Builder, self, dim=None, keepdim=False, dtype=None):
+    x = self if dtype is None else b.cast(self, dtype)
+    dims, isnan = listed(dim, x.rank), b.compare("ne", x, x)
+    count = b.reduce("sum", b.select(isnan, b.like(x, 0), b.like(x, 1)), dims, keepdim)
+    return b.over(b.reduce("sum", b.select(isnan, b.like(x, 0), x), dims, keepdim), count)
+
+
 @converts("aten.linalg_vector_norm.default", to="math.sqrt of a sum of squares")
 def vector_norm(b: Builder, self, ord=2, dim=None, keepdim=False):
     dims = listed(dim, self.rank)
@@ -122,13 +137,29 @@ def vector_norm(b: Builder, self, ord=2, dim=None, keepdim=False):
         return b.reduce("sum", b.unary("math.absf", self), dims, keepdim)
     if ord == math.inf:
         return b.reduce("max", b.unary("math.absf", self), dims, keepdim)
+    if ord == 0:
+        return b.reduce("sum", b.cast(b.compare("ne", self, 0), self.dtype), dims, keepdim)
     if ord != 2:
-        raise CannotImport(f"a vector norm of order {ord}: wanted 1, 2 or infinity")
+        return norm_of_order(b, self, ord, dims, keepdim)
     squares = b.reduce("sum", b.times(self, self), dims, keepdim)
-    # The root has no slope at 0, where PyTorch's gradient is 0.
-    nothing = b.compare("eq", squares, 0)
-    root = b.unary("math.sqrt", b.select(nothing, b.like(squares, 1), squares))
-    return b.select(nothing, b.like(squares, 0), root)
+    return beside_0(b, squares, lambda x: b.unary("math.sqrt", x))
+
+
+def beside_0(b: Builder, x: Value, root: Callable) -> Value:
+    """`root` of x, and 0 without a slope where x is 0, as PyTorch's norms have it."""
+    nothing = b.compare("eq", x, 0)
+    return b.select(nothing, b.like(x, 0), root(b.select(nothing, b.like(x, 1), x)))
+
+
+def norm_of_order(b: Builder, x: Value, order: float, dims: list[int], keep: bool) -> Value:
+    if not order > 1:
+        raise CannotImport(f"a vector norm of order {order}: wanted 0, 1 or more, or infinity")
+
+    def power(x: Value, exponent: float) -> Value:
+        return b.unary("math.exp", b.times(b.unary("math.log", x), exponent))
+
+    powers = beside_0(b, b.unary("math.absf", x), lambda x: power(x, order))
+    return beside_0(b, b.reduce("sum", powers, dims, keep), lambda x: power(x, 1 / order))
 
 
 @converts("aten.norm.Scalar", "aten.norm.ScalarOpt_dim", to="math.sqrt of a sum of squares")

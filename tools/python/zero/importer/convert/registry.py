@@ -72,16 +72,33 @@ def defaults(node: Node) -> dict[str, Any]:
     return {a.name: a.default_value for a in node.target._schema.arguments}
 
 
+# What to do instead, by how an operation's name begins.
+WAYS_OUT = {
+    "aten._fft": (
+        "a Fourier transform of a fixed length is a product with a constant matrix: its cosines "
+        "and sines, torch.fft.fft(torch.eye(n)).real and .imag, made in __init__"
+    ),
+}
+
+
+def way_out(name: str) -> str:
+    known = [way for start, way in WAYS_OUT.items() if name.startswith(start)]
+    return (
+        known[0]
+        if known
+        else (
+            "write the module without it, or ask for it (docs/PyTorch.md lists what can be imported)"
+        )
+    )
+
+
 def convert_node(
     builder: Builder, name: str, node: Node, value_of: Callable[[Node], Any]
 ) -> Value | list[Value]:
     """Emits `node`. Raises CannotImport for what no converter knows."""
     converter = CONVERTERS.get(name)
     if converter is None:
-        raise CannotImport(
-            f"{name} has no counterpart in zero; write the module without it, or ask "
-            "for it (docs/PyTorch.md lists what can be imported)"
-        )
+        raise CannotImport(f"{name} has no counterpart in zero; {way_out(name)}")
     arguments = bind(node)
     known = defaults(node)
     for key in list(arguments):

@@ -54,13 +54,13 @@ def repeated(b: Builder, x: Value, dim: int, places: torch.Tensor) -> Value:
     return b.reshape(y, (*x.shape[:dim], size * times, *rest))
 
 
-def _register_interpolation(operation: str, mode: str) -> None:
+def _register_interpolation(operation: str, mode: str, **how) -> None:
     @converts(operation, to="nn.linear with constant interpolation matrices")
     def interpolated(b: Builder, input, output_size, align_corners, scale_factors=None):
         y, last = input, input.rank - 1
         for dim in range(2, input.rank):
             options = {"mode": mode, **sizes_of(output_size, scale_factors)}
-            matrix = weights_of(input, dim, align_corners=align_corners, **options)
+            matrix = weights_of(input, dim, align_corners=align_corners, **how, **options)
             y = b.linear(b.swap(y, dim, last), b.constant(matrix), None, transposed=False)
             y = b.swap(y, dim, last)
         return y
@@ -72,6 +72,8 @@ _register_interpolation("aten.upsample_linear1d.vec", "linear")
 _register_interpolation("aten.upsample_bilinear2d.vec", "bilinear")
 _register_interpolation("aten.upsample_bicubic2d.vec", "bicubic")
 _register_interpolation("aten.upsample_trilinear3d.vec", "trilinear")
+_register_interpolation("aten._upsample_bilinear2d_aa.vec", "bilinear", antialias=True)
+_register_interpolation("aten._upsample_bicubic2d_aa.vec", "bicubic", antialias=True)
 
 
 def bordered(b: Builder, x: Value, pad: list[int], mode: str) -> Value:

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from zero.importer.captured import Captured
-from zero.importer.recognize import activations, attention, heads, norms, rotary, stochastic
+from zero.importer.recognize import (
+    activations,
+    attention,
+    heads,
+    norms,
+    rotary,
+    stochastic,
+    strided,
+)
 
 RECOGNIZERS = (
+    strided.rewrite,
     norms.rewrite,
     activations.rewrite,
     rotary.rewrite,

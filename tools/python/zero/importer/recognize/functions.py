@@ -28,10 +28,15 @@ def keep_some(shape, keep):
     raise NotImplementedError
 
 
+def strided(x, places, shape):
+    """The elements of `x` at `places`, in `shape`."""
+    raise NotImplementedError
+
+
 def constant():
     """A tensor that a recogniser made; its value is beside the graph."""
     raise NotImplementedError
 
 
-for _function in (rms_norm, gelu, silu, silu_mul, rotary, keep_some, constant):
+for _function in (rms_norm, gelu, silu, silu_mul, rotary, keep_some, strided, constant):
     _function.__module__ = "zero.importer.recognize.functions"
