@@ -17,6 +17,7 @@ from torch import nn
 from zero.importer.cells import PLAIN, containers_of
 from zero.importer.errors import CannotImport
 from zero.importer.generators import drawing_refused
+from zero.importer.known import KnownValues
 from zero.importer.steps import digest
 
 REGISTERED = {"_buffers": "the buffer", "_parameters": "the parameter", "_modules": "the module"}
@@ -33,6 +34,8 @@ class Cell:
     container: Any  # of `zero.importer.cells`
     before: Any
     registered: str = ""
+    # Of buffers, those that nobody saves: as good as attributes.
+    unsaved: set[str] = field(default_factory=set)
 
     def is_changed(self) -> bool:
         now = self.container.read()
@@ -115,6 +118,7 @@ class State:
 
     def _walk(self, values: Iterable[Any]) -> None:
         known: set[int] = set()
+        unsaved: dict[int, set[str]] = {}
         stack: list[tuple[str, Any, str]] = [("", value, "") for value in values]
         # An object may go away, and another one have its number.
         self.walked: list[Any] = []
@@ -124,10 +128,13 @@ class State:
                 continue
             known.add(id(value))
             self.walked.append(value)
+            if isinstance(value, nn.Module):
+                unsaved[id(value._buffers)] = value._non_persistent_buffers_set
             for container in containers_of(value):
                 contents = container.read()
                 if not isinstance(value, tuple):
-                    self.cells.append(Cell(path, container, contents, registered))
+                    names = set(unsaved.get(id(value), ()))
+                    self.cells.append(Cell(path, container, contents, registered, names))
                 for key, item in items_of(contents):
                     if not isinstance(item, (*PLAIN, torch.Tensor)):
                         inner = REGISTERED.get(key, "") if isinstance(value, nn.Module) else ""
@@ -179,7 +186,7 @@ def changes_of(cell: Cell) -> Iterator[Change]:
         value = now.get(key, ABSENT)
         if key in COPIES or is_same(value, cell.before.get(key, ABSENT)):
             continue
-        if cell.registered:
+        if cell.registered and key not in cell.unsaved:
             raise CannotImport(
                 f"forward changes {cell.registered} '{joined(cell.path, key)}', and zero keeps "
                 "nothing from step to step but parameters and running statistics: make it a "
@@ -217,29 +224,28 @@ def is_plain(value: Any) -> bool:
 # A second step
 
 
-def start_next(changes: list[Change], state: State, given: dict[int, torch.Tensor]) -> None:
+def start_next(steps: Steps, state: State) -> None:
     """Sets what the first step left: numbers, constants by the numbers of their marks, and
     what may not be read. Tracing may have put copies where containers were."""
     containers = {
-        (cell.path, cell.container.kind): cell.container
-        for cell in state.cells
-        if not cell.registered
+        (cell.path, cell.container.kind, cell.registered): cell.container for cell in state.cells
     }
-    for change in changes:
-        container = containers[change.cell.path, change.cell.container.kind]
+    for change in steps.changes:
+        cell = change.cell
+        container = containers[cell.path, cell.container.kind, cell.registered]
         if change.key is ABSENT:
             container.write(change.value)
         elif change.value is ABSENT:
             container.delete(change.key)
         elif change.constant:
-            container.set(change.key, with_given(change, given))
+            container.set(change.key, with_given(change, steps))
         else:
             # A hook of forward that the first step made is there in the second.
             kept = is_plain(change.value) or change.cell.path.endswith("_hooks")
             container.set(change.key, change.value if kept else Unread(change.path))
 
 
-def with_given(change: Change, given: dict[int, torch.Tensor]) -> Any:
+def with_given(change: Change, steps: Steps) -> Any:
     """The value of a constant change, of tensors that the graph names by their marks: the
     numbers themselves may have no place in it, as on the meta device."""
     leaves, form = tree.tree_flatten(change.value)
@@ -251,6 +257,7 @@ def with_given(change: Change, given: dict[int, torch.Tensor]) -> Any:
                 leaf.shape, leaf.stride(), dtype=leaf.dtype, device=leaf.device
             )
             leaves[index] = torch.ops.zero_importer.given(like, mark)
+            steps.known.learn(leaves[index], steps.given[mark])
     return tree.tree_unflatten(leaves, form)
 
 
@@ -330,12 +337,13 @@ class Steps:
     second: list[Change] = field(default_factory=list)  # what the second one did
     given: dict[int, torch.Tensor] = field(default_factory=dict)  # the constants, by mark
     again: bool = False
+    known: KnownValues | None = None  # while forward runs
 
     def run(self, module: nn.Module, batch: dict[str, Any]) -> Any:
         state = State(module)
         try:
             run = self._second if self.again else self._first
-            with drawing_refused():
+            with drawing_refused(), KnownValues() as self.known:
                 return run(module, batch, state)
         finally:
             state.put_back()
@@ -348,7 +356,7 @@ class Steps:
         return result
 
     def _second(self, module: nn.Module, batch: dict[str, Any], state: State) -> Any:
-        start_next(self.changes, state, self.given)
+        start_next(self, state)
         state = State(module)
         result = module(**batch)
         self.second = state.changes()

@@ -1,0 +1,111 @@
+"""Branches on values that depend on neither the batch nor a parameter are taken, and what
+long rotary embeddings do by the length of a sequence."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import transformers
+from test_refusals import Module, refusal
+from training import compare
+
+import zero
+
+
+def by_length(w, x):
+    return (w * x).sum() if torch.arange(x.shape[1]).max() + 1 > 3 else w.mean()
+
+
+def through_views(w, x):
+    p = torch.zeros(5, dtype=torch.int64)
+    q = p[1:]
+    p += 10
+    return (w * x).sum() * q.sum().item() if bool(q.max() > 9) else w.mean()
+
+
+def of_a_mask(w, x):
+    mask = torch.ones(4, 4, dtype=torch.bool).tril()
+    mask = mask if mask.all() else mask.logical_not()
+    return (w * x).masked_fill(mask, 0.0).sum() * [1, 2, 3][int(mask.sum() // 3)]
+
+
+@pytest.mark.parametrize("function", [by_length, through_views, of_a_mask])
+def test_a_branch_on_what_is_known(function, tmp_path):
+    torch.manual_seed(0)
+    compare(Module(function), {"x": torch.randn(4, 4)}, tmp_path)
+
+
+def written_by_the_batch(w, x):
+    p = torch.zeros(5)
+    q = p[1:]
+    p[2] = x[0, 0]
+    return w.sum() if q.max() > 0 else w.mean()
+
+
+def added_to_by_the_batch(w, x):
+    p = torch.zeros(4)
+    p.add_(x[0])
+    return w.sum() if p.max() > 0 else w.mean()
+
+
+def drawn(w, x):
+    return w.sum() if torch.randn(3).max() > 0 else w.mean()
+
+
+def unwritten(w, x):
+    return w.sum() if torch.empty(3).max() > 0 else w.mean()
+
+
+@pytest.mark.parametrize(
+    "function", [written_by_the_batch, added_to_by_the_batch, drawn, unwritten]
+)
+def test_a_branch_on_what_is_not_known(function):
+    assert "depends on the values of a tensor" in refusal(Module(function))
+
+
+SMALL = {
+    "vocab_size": 97,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "pad_token_id": 0,
+    "use_cache": False,
+}
+LONG = {
+    "rope_type": "longrope",
+    "rope_theta": 10000.0,
+    "short_factor": [1.0] * 8,
+    "long_factor": [2.0] * 8,
+    "original_max_position_embeddings": 8,
+    "factor": 4.0,
+}
+DYNAMIC = {"rope_type": "dynamic", "rope_theta": 10000.0, "factor": 4.0}
+
+
+def language_model(kind: str, positions: int, rope: dict, length: int):
+    config = transformers.AutoConfig.for_model(
+        kind, max_position_embeddings=positions, rope_parameters=rope, **SMALL
+    )
+    if rope is LONG:
+        config.original_max_position_embeddings = 8
+    model = transformers.AutoModelForCausalLM.from_config(config).eval()
+    ids = torch.randint(1, 97, (2, length))
+    return model, {"input_ids": ids, "labels": ids}
+
+
+@pytest.mark.parametrize("kind, positions, rope", [("phi3", 32, LONG), ("llama", 8, DYNAMIC)])
+@pytest.mark.parametrize("length", [6, 12])
+def test_rotary_frequencies_by_length(kind, positions, rope, length, tmp_path):
+    """Shorter and longer than what the frequencies were made for."""
+    torch.manual_seed(0)
+    model, batch = language_model(kind, positions, rope, length)
+    compare(model, batch, tmp_path)
+
+
+def test_frequencies_by_positions_of_the_batch():
+    model, batch = language_model("llama", 8, DYNAMIC, 6)
+    batch["position_ids"] = torch.arange(6)[None]
+    with pytest.raises(zero.CannotImport, match="depends on the values of a tensor"):
+        zero.export(model, batch)
