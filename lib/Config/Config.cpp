@@ -5,6 +5,8 @@
 #include "ConfigKeys.h"
 #include "ConfigReader.h"
 #include "Options.h"
+#include "Relaxed.h"
+#include "Spellings.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -61,8 +63,9 @@ static ConfigDiagnostic describeSyntaxError(llvm::Error error) {
 }
 
 std::optional<TrainConfig> mlir::zero::parseTrainConfig(
-    StringRef text, const ConfigContext &context,
+    StringRef written, const ConfigContext &context,
     llvm::SmallVectorImpl<ConfigDiagnostic> &diagnostics) {
+  const std::string text = toStrictJson(written);
   if (hasByteOrderMark(text)) {
     diagnostics.push_back({ConfigSeverity::Error, "", 1, kByteOrderMark});
     return std::nullopt;
@@ -87,7 +90,9 @@ std::optional<TrainConfig> mlir::zero::parseTrainConfig(
                            "found no object, wanted { \"key\": value, ... }"});
     return std::nullopt;
   }
-  Reporter reporter(findKeyLines(text), diagnostics);
+  KeyLines lines = findKeyLines(text);
+  useOwnSpellings(*root->getAsObject(), lines);
+  Reporter reporter(std::move(lines), diagnostics);
   const OtherOptions options =
       mergeOptions(context.options, *root->getAsObject(), reporter);
   if (context.ranks && (*context.ranks < 1 || *context.ranks > kMaxCount))

@@ -2,6 +2,7 @@
 #include "ConfigReader.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
@@ -349,19 +350,35 @@ void ConfigReader::recordGiven() {
 void ConfigReader::reportIdleKeys() {
   if (reporter.hasErrors())
     return;
+  // Keys of the file that nothing depends on for one reason are one remark.
+  std::vector<std::pair<std::string, std::vector<std::string>>> idle;
+  auto keysWith = [&](const std::string &text) -> std::vector<std::string> & {
+    for (auto &[known, paths] : idle)
+      if (known == text)
+        return paths;
+    return idle.emplace_back(text, std::vector<std::string>()).second;
+  };
   for (const std::string &path : values.paths()) {
     const ConfigKey *row = findConfigRow(path);
-    const IdleReason idle = row ? row->describeIdle(config) : IdleReason();
-    if (!*idle.why || values.get(path) == getDefault(*row, context.hasNoFile))
+    const IdleReason reason = row ? row->describeIdle(config) : IdleReason();
+    if (!*reason.why || values.get(path) == getDefault(*row, context.hasNoFile))
       continue;
     const std::string text =
-        ("changes nothing at stage " + Twine(config.stage) + ": " + idle.why)
+        ("changes nothing at stage " + Twine(config.stage) + ": " + reason.why)
             .str();
-    if (*idle.advice && reporter.isOption(path))
-      reporter.error(path, text + "; " + idle.advice + ", or leave it out");
-    else
+    if (*reason.advice && reporter.isOption(path))
+      reporter.error(path, text + "; " + reason.advice + ", or leave it out");
+    else if (reporter.isOption(path))
       reporter.remark(path, text);
+    else
+      keysWith(text).push_back(path);
   }
+  for (const auto &[text, paths] : idle)
+    reporter.remark(paths.front(),
+                    paths.size() == 1
+                        ? text
+                        : text + "; the same holds for " +
+                              llvm::join(llvm::drop_begin(paths), ", "));
 }
 
 TrainConfig mlir::zero::readConfig(const json::Object &root,

@@ -12,8 +12,10 @@ static constexpr StringRef kIntroduction =
     R"(<!-- Written by tools/generate-docs from include/zero/Config/Settings.td. -->
 # Configuration
 
-DeepSpeed JSON files are read unchanged. Every key that a file may contain is
-below, with DeepSpeed's default. A key is in one of three states:
+DeepSpeed JSON files are read unchanged: comments (`//`, `#`, `/* */`), a comma too many
+or too few at the end of a line and keys without quotes are no errors, and the keys
+`zero_optimization.stage3_...` may be written without `stage3_`. Every key that a file
+may contain is below, with DeepSpeed's default. A key is in one of three states:
 
 - **supported**: it is carried out.
 - **no effect**: accepted, since results do not depend on it here; a value other
@@ -24,7 +26,8 @@ below, with DeepSpeed's default. A key is in one of three states:
 
 An unknown key is an error that suggests a known one near it. Messages start
 with file and line. `"auto"` is treated as if the key were absent, and so is
-`null` where the default is `null`. The block `zero` is this project's own. Many keys
+`null` where the default is `null`; `--set KEY=VALUE` of `zero-compile` and `zero-plan`
+gives it, or any other key, a value. The block `zero` is this project's own. Many keys
 have an option of `zero-pipeline`, which stands for the key's value in the file.
 
 )";

@@ -98,6 +98,8 @@ void OffloadReader::readStates() {
     return;
   OffloadConfig &offload = config.offloadOptimizer.emplace();
   values.readFields(config, {kBlock, "zero_optimization.sub_group_size"});
+  // No segment is smaller.
+  offload.subGroupSize = std::max<int64_t>(offload.subGroupSize, 1);
   if (values.boolean(pathOf("pipeline")))
     offload.pipelineRead = offload.pipelineWrite = true;
   verifyStates(values.has(kBlock) ? pathOf("device") : kOldKey.str());

@@ -1,5 +1,6 @@
 //===- Options.cpp - Options in place of keys -------------------*- C++ -*-===//
 #include "Options.h"
+#include "Spellings.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -49,6 +50,8 @@ public:
 
 private:
   void set(StringRef path, json::Value value);
+  void setKeys(StringRef text);
+  void setKey(const std::string &path, json::Value value);
   bool isInRoot(StringRef path) const;
   void setCompound(const json::Value &value);
   // What compound options set, as their records say.
@@ -87,6 +90,27 @@ void OptionMerger::set(StringRef path, json::Value value) {
     if (!block)
       return;
     rest = tail;
+  }
+}
+
+void OptionMerger::setKey(const std::string &path, json::Value value) {
+  const std::string words = "set " + path;
+  name = words;
+  set(path, std::move(value));
+}
+
+/// KEY=VALUE;KEY=VALUE, of JSON or of text.
+void OptionMerger::setKeys(StringRef text) {
+  for (StringRef entry : llvm::split(text, ';')) {
+    auto [path, written] = entry.split('=');
+    llvm::Expected<json::Value> value = json::parse(written);
+    if (path.empty() || path.size() == entry.size())
+      reporter.error("", "the option set: found '" + entry +
+                             "', wanted a key and its value, such as "
+                             "zero_optimization.reduce_bucket_size=5e7");
+    else
+      setKey(toOwnSpelling(path), value ? *value : json::Value(written.str()));
+    llvm::consumeError(value.takeError());
   }
 }
 
@@ -184,6 +208,10 @@ void OptionMerger::setCompound(const json::Value &value) {
 llvm::StringMap<json::Value>
 OptionMerger::run(llvm::ArrayRef<std::pair<std::string, std::string>> options) {
   for (const auto &[option, text] : options) {
+    if (option == kSetOption) {
+      setKeys(text);
+      continue;
+    }
     name = option;
     const ConfigKey &row = findOption(name);
     json::Value value = parseValue(row.type, text);

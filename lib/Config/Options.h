@@ -6,6 +6,9 @@
 
 namespace mlir::zero {
 
+/// The option for any key: its value is `KEY=VALUE;KEY=VALUE`.
+inline constexpr llvm::StringRef kSetOption = "set";
+
 /// Puts the values of `options`, names with values as text, into `root` as if
 /// the file gave them. What is not of its type, and has no key that is checked
 /// later, is reported. Those that no key stands for are in the result, by name.

@@ -3,6 +3,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -188,7 +189,29 @@ public:
 
   ConfigValues take() { return std::move(values); }
 
+  /// One remark about all keys that are "auto".
+  void reportAutomatic() {
+    std::string text = "\"auto\" reads as if the key were absent: ";
+    if (automatic.size() == 1) {
+      auto [path, row] = automatic.front();
+      const bool hasDefault = StringRef(row->defaultValue) != "null";
+      reporter.remark(path,
+                      text + (hasDefault ? row->defaultValue : row->meaning));
+    } else if (!automatic.empty()) {
+      llvm::ListSeparator comma;
+      for (const auto &[path, row] : automatic)
+        text += (StringRef(comma) + path + describeDefault(*row)).str();
+      reporter.remark("", text + "; --set KEY=VALUE gives one a value");
+    }
+  }
+
 private:
+  static std::string describeDefault(const ConfigKey &row) {
+    return StringRef(row.defaultValue) == "null"
+               ? std::string()
+               : " (" + std::string(row.defaultValue) + ")";
+  }
+
   static std::string join(StringRef prefix, StringRef key) {
     return prefix.empty() ? key.str() : (prefix + "." + key).str();
   }
@@ -210,11 +233,7 @@ private:
     if (value.getAsString() == "auto" && row->type != KeyType::Object &&
         row->type != KeyType::Block) {
       values.setAuto(path);
-      reporter.remark(path,
-                      Twine("\"auto\" reads as if the key were absent: ") +
-                          (StringRef(row->defaultValue) == "null"
-                               ? StringRef(row->meaning)
-                               : StringRef(row->defaultValue)));
+      automatic.emplace_back(path, row);
       return;
     }
     if (value.getAsNull() && StringRef(row->defaultValue) == "null")
@@ -275,6 +294,8 @@ private:
 
   Reporter &reporter;
   ConfigValues values;
+  /// The keys that are "auto", in the order of the file.
+  std::vector<std::pair<std::string, const ConfigKey *>> automatic;
 };
 } // namespace
 
@@ -285,5 +306,6 @@ ConfigValues mlir::zero::validateKeys(const json::Object &root, bool hasNoFile,
                              "; keep one");
   Validator validator(hasNoFile, reporter);
   validator.checkObject(root, nullptr, "");
+  validator.reportAutomatic();
   return validator.take();
 }

@@ -58,6 +58,8 @@ ZeroPipelineOptions::getGiven() const {
   for (const auto &text : texts)
     if (text->getNumOccurrences())
       given.emplace_back(text->getArgStr(), text->getValue());
+  if (!set.empty())
+    given.emplace_back(set.getArgStr(), set.getValue());
   return given;
 }
 

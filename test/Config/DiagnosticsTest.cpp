@@ -354,10 +354,8 @@ TEST(Diagnostics, KeysOfAnotherStage) {
   EXPECT_TRUE(parsed.config.has_value());
   EXPECT_EQ(parsed.messages,
             "c.json:5: remark: zero.gathers_in_flight: changes nothing at "
-            "stage 2: only stage 3 gathers parameters for their uses\n"
-            "c.json:4: remark: zero_optimization.stage3_max_live_parameters: "
-            "changes nothing at stage 2: only stage 3 gathers parameters for "
-            "their uses\n");
+            "stage 2: only stage 3 gathers parameters for their uses; the same "
+            "holds for zero_optimization.stage3_max_live_parameters\n");
   parsed = parseWithBatch(R"("optimizer": {},
     "zero_optimization": {"stage": 3, "allgather_bucket_size": 9,
                           "stage3_max_live_parameters": 5},

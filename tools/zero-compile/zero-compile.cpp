@@ -19,6 +19,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/Plugins/DialectPlugin.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/FileSystem.h"
@@ -73,6 +74,10 @@ cl::opt<std::string> pipeline(
     "pipeline", cl::cat(category), cl::value_desc("options"),
     cl::desc("Further options of zero-pipeline, such as 'precision=bf16 "
              "accumulation=4'; they override the configuration"));
+cl::list<std::string>
+    keys("set", cl::cat(category), cl::value_desc("key=value"),
+         cl::desc("A key of the configuration and its value, such as "
+                  "zero_optimization.reduce_bucket_size=5e7; may be repeated"));
 cl::opt<std::string> target("target", cl::cat(category), cl::init("host"),
                             cl::value_desc("host|cuda"),
                             cl::desc("What the program runs on"));
@@ -128,6 +133,8 @@ std::string pipelineText() {
   add("keep-trivial-collectives", keepTrivialCollectives ? "true" : "");
   add("memory-budget", memoryBudget);
   add("host-memory-budget", hostMemoryBudget);
+  if (!keys.empty())
+    add("set", "'" + llvm::join(keys, ";") + "'");
   return text;
 }
 

@@ -86,6 +86,11 @@ Group reports{&commands::report(), &commands::search()};
 cl::opt<std::string> config("config", cl::cat(category()), cl::sub(modelled),
                             cl::value_desc("ds_config.json"),
                             cl::desc("DeepSpeed configuration"));
+cl::list<std::string>
+    keys("set", cl::cat(category()), cl::sub(modelled),
+         cl::value_desc("key=value"),
+         cl::desc("A key of the configuration and its value, such as "
+                  "zero_optimization.reduce_bucket_size=5e7; may be repeated"));
 cl::opt<std::string> stage("stage", cl::cat(category()), cl::sub(planned),
                            cl::value_desc("0..3"),
                            cl::desc("ZeRO stage; overrides the configuration"));
@@ -166,7 +171,8 @@ PlanOptions mlir::zero::planOptions(StringRef count) {
           memoryBudget,
           hostMemoryBudget,
           target,
-          options::machine};
+          options::machine,
+          llvm::join(keys, ";")};
 }
 
 DrawingFiles mlir::zero::drawingFiles() { return {traceFile, pictureFile}; }

@@ -17,9 +17,9 @@ using namespace mlir;
 using namespace mlir::zero;
 
 bool PlanOptions::empty() const {
-  return config.empty() && pipeline.empty() && stage.empty() && ranks.empty() &&
-         mesh.empty() && memoryBudget.empty() && hostMemoryBudget.empty() &&
-         target.empty();
+  return config.empty() && pipeline.empty() && set.empty() && stage.empty() &&
+         ranks.empty() && mesh.empty() && memoryBudget.empty() &&
+         hostMemoryBudget.empty() && target.empty();
 }
 
 std::string PlanOptions::text() const {
@@ -29,6 +29,8 @@ std::string PlanOptions::text() const {
       text += " " + key.str() + "=" + value;
   };
   add("config", config);
+  if (!set.empty())
+    add("set", "'" + set + "'");
   add("stage", stage);
   add("ranks", ranks);
   add("mesh", mesh);

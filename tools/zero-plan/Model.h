@@ -27,6 +27,8 @@ namespace mlir::zero {
 struct PlanOptions {
   std::string config, pipeline, stage, ranks, mesh, memoryBudget,
       hostMemoryBudget, target, machine;
+  /// Keys of the configuration: KEY=VALUE;KEY=VALUE.
+  std::string set;
 
   /// A machine is no option of the plan: times are predicted for it, too.
   bool empty() const;

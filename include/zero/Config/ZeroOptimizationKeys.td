@@ -65,9 +65,9 @@ def : Key<"zero_optimization.use_multi_rank_bucket_allreduce", Bool, "true",
 def : Key<"zero_optimization.allgather_partitions", Bool, "true",
     "gather updated parameters instead of broadcasting them">,
     NoEffect<"what a stage divides is gathered, and nothing is broadcast; the result is the same">;
-def : Key<"zero_optimization.sub_group_size", Count, "1000000000",
+def : Key<"zero_optimization.sub_group_size", Size, "1000000000",
     "most elements of one rank that the host updates together, unless a segment has "
-    "more (offload_optimizer)">, Field<Offload, "subGroupSize">,
+    "more (offload_optimizer); 0: a segment each">, Field<Offload, "subGroupSize">,
     Option<"sub-group-size">, Searched, Idle<[NotOffloaded]>;
 def : Key<"zero_optimization.round_robin_gradients", Bool, "false",
     "distribute gradients round-robin for offloading">,

@@ -23,6 +23,9 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
   Option<std::string> config{
       *this, "config",
       llvm::cl::desc("DeepSpeed JSON file; the other options override it")};
+  Option<std::string> set{
+      *this, "set",
+      llvm::cl::desc("Keys of the configuration, as 'KEY=VALUE;KEY=VALUE'")};
   Option<int64_t> ranks{*this, "ranks", llvm::cl::desc("Data-parallel ranks"),
                         llvm::cl::init(1)};
   Option<std::string> target{
