@@ -29,6 +29,7 @@ from zero.importer.hooks import (
     refuse_module_hooks,
 )
 from zero.importer.places import place_of, place_of_error
+from zero.importer.quiet import tracing_silenced
 from zero.importer.state import State, Steps, find_constants, refuse_other_constants
 from zero.importer.steps import computation_of, kept_values, take_kept
 from zero.importer.stops import GIVEN, KEPT, STOP
@@ -133,7 +134,12 @@ def reduced(
 def traced(wrapper: LossOf, batch: dict[str, Any]) -> tuple[ExportedProgram, Hooks]:
     state = State(wrapper.module)
     try:
-        with own_gradients_checked(), experts_sorted(), hooks_recorded() as hooks:
+        with (
+            own_gradients_checked(),
+            experts_sorted(),
+            tracing_silenced(),
+            hooks_recorded() as hooks,
+        ):
             return torch.export.export(wrapper, (), batch, strict=False), hooks
     except CannotImport:
         raise

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import functools
 import os
 import re
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterable, Iterator
 
 import torch
 from torch import nn
@@ -157,12 +158,25 @@ def read_config(path: str):
     try:
         with open_file(path, "r", encoding="utf-8") as file:
             settings = parse_json(file.read())
+        check_kind(settings, transformers.CONFIG_MAPPING)
         config = transformers.AutoConfig.for_model(**settings)
     except (OSError, TypeError, ValueError) as error:
         raise CannotImport(f"'{path}' is no configuration of transformers: {error}") from None
     config.use_cache = False
     config.dtype = torch.float32
     return config
+
+
+def check_kind(settings: dict[str, Any], kinds: Iterable[str]) -> None:
+    """Transformers' own message lists all kinds of models."""
+    kind = settings.get("model_type")
+    if isinstance(kind, str) and kind in kinds:
+        return
+    near = difflib.get_close_matches(str(kind), kinds, 1)
+    raise ValueError(
+        f"model_type is {kind!r}, wanted a kind of model that transformers knows"
+        + (f", such as '{near[0]}'" if near else ", such as 'llama'")
+    )
 
 
 def build(make: Callable, config):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Sequence
 
 import torch
@@ -21,7 +21,7 @@ from zero.importer.recognize import recognize
 from zero.importer.step import StepWriter
 
 
-@dataclass
+@dataclass(repr=False)
 class Model:
     """An imported model: the text that zero compiles, and the weights beside it.
 
@@ -33,6 +33,15 @@ class Model:
     inputs: list[str]
     parameters: dict[str, torch.Tensor]
     aliases: dict[str, str]
+    # The inputs that each of the further outputs depends on.
+    uses: dict[str, set[str]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        elements = sum(value.numel() for value in self.parameters.values())
+        return (
+            f"<zero.Model of {', '.join(self.inputs)}: {len(self.parameters)} parameters, "
+            f"{elements} elements>"
+        )
 
     def save(self, path: str | os.PathLike, weights: str | os.PathLike | None = None) -> None:
         """Writes the model, and its weights as safetensors where a path is given: the
@@ -81,4 +90,5 @@ def export(module: nn.Module, batch: dict[str, Any], *, outputs: Sequence[str] =
         list(captured.inputs.values()),
         {parameter.name: parameter.data for parameter in parameters.all()},
         {name: p.name for name, p in parameters.by_name.items() if name != p.name},
+        {name: writer.inputs_of(value) for name, value in zip(outputs, results[1:])},
     )

@@ -130,6 +130,18 @@ class StepWriter:
             self.loads[parameter.name] = value
         return self.loads[parameter.name]
 
+    def inputs_of(self, result: Value) -> set[str]:
+        """The names of the inputs that a result depends on."""
+        names = {id(v): n for v, n in zip(self.arguments, self.captured.inputs.values())}
+        found, known, stack = set(), set(), [result]
+        while stack:
+            value = stack.pop()
+            if id(value) not in known:
+                known.add(id(value))
+                found |= {names[id(value)]} if id(value) in names else set()
+                stack += value.op.operands if value.op else []
+        return found
+
     # Text
 
     def text(self, results: list[Value]) -> str:

@@ -13,6 +13,14 @@ from zero.importer.ir import Value
 
 
 def rows_of(b: Builder, ids: Value, table: Value) -> Value:
+    """Rows by their numbers. Those of a run are checked when they are read."""
+    if ids.constant is not None and ids.size:
+        first, last = int(ids.constant.min()), int(ids.constant.max())
+        if first < 0 or last >= table.shape[0]:
+            raise CannotImport(
+                f"rows {first} to {last} are read of a table that has {table.shape[0]}: where "
+                "they are positions, the sequence is too long for the model"
+            )
     shape = ids.shape + table.shape[1:]
     return b.add("nn.embedding", [ids, table], [(shape, table.dtype)])[0]
 
