@@ -71,6 +71,29 @@ def test_predicts(ranks, precision):
     assert numpy.abs(found["logits"] - wanted).max() <= tolerance * numpy.abs(wanted).max()
 
 
+def padded(samples: int) -> dict:
+    """Those samples of the data, and four of nothing behind."""
+    return {
+        name: numpy.pad(value, ((0, 8 - samples), (0, 0)))
+        for name, value in mlp_batch(samples).items()
+    }
+
+
+def test_predicts_without_labels():
+    """What an output does not depend on need not be there, and all else must."""
+    module, example, data = llama()
+    with torch.no_grad():
+        wanted = module(**data).logits.numpy()
+    with zero.compile(module, example, ranks=1, threads=1, outputs=["logits"]) as step:
+        found = step.predict({"input_ids": data["input_ids"][:5]})["logits"]
+        with pytest.raises(zero.ArgumentError, match="no array 'input_ids'"):
+            step.predict({"labels": data["labels"]})
+        with pytest.raises(zero.ArgumentError, match="no array 'labels'"):
+            step.predict({"input_ids": data["input_ids"]}, ["loss"])
+    assert found.shape == wanted[:5].shape
+    assert numpy.abs(found - wanted[:5]).max() <= 1e-5 * numpy.abs(wanted).max()
+
+
 def test_predicts_what_is_named(mlp):
     batch = mlp_batch(8)
     wanted = batch["x"] @ mlp.parameter("fc1.w")
@@ -79,8 +102,16 @@ def test_predicts_what_is_named(mlp):
     numpy.testing.assert_array_equal(
         mlp.predict(parts)["prediction"], mlp.predict(batch)["prediction"]
     )
-    with pytest.raises(zero.ArgumentError, match="a multiple of 4"):
-        mlp.predict(mlp_batch(6))
+    for samples in (1, 5, 6):
+        found = mlp.predict(mlp_batch(samples))["prediction"]
+        assert found.shape == (samples, 1)
+        numpy.testing.assert_array_equal(
+            found, mlp.predict(padded(samples))["prediction"][:samples]
+        )
+    with pytest.raises(zero.ArgumentError, match="'loss' has one value.*a multiple of 4"):
+        mlp.predict(mlp_batch(6), ["loss"])
+    with pytest.raises(zero.ArgumentError, match="no parameter 'fc1.ww'; the nearest is 'fc1.w'"):
+        mlp.parameter("fc1.ww")
     with pytest.raises(zero.Error, match="names its outputs itself"):
         compile_mlp(outputs=["prediction"])
 

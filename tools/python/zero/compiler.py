@@ -85,6 +85,7 @@ def compile(
         # What is loaded stays, whatever becomes of the files.
         step = Step(library, weights=weights, **run)
     step.aliases = dict(getattr(model, "aliases", {}))
+    step.uses = dict(getattr(model, "uses", {}))
     step.check = compared
     return step
 

@@ -32,6 +32,8 @@ from zero.library import (
     TensorInfo,
     UpdateInfo,
 )
+from zero.names import nearest
+from zero.prediction import Completed
 from zero.progress import Progress
 
 Batch = Union[Mapping[str, Any], Sequence[Mapping[str, Any]]]
@@ -114,6 +116,8 @@ class Step:
         self._library = Library(path)
         self._describe()
         self.aliases: dict[str, str] = {}
+        # By output, the inputs that it depends on, where the import has told.
+        self.uses: dict[str, set[str]] = {}
         self.check = "not compared with PyTorch: it is a library"
         options = Options(
             seed=seed,
@@ -211,7 +215,9 @@ class Step:
         self, batch: Batch, names: Sequence[str] | None = None
     ) -> dict[str, numpy.ndarray]:
         """The model's outputs for the batch, without dropout: those of `names`, by
-        default all of `outputs` but the loss. The batch is as in `evaluate`.
+        default all of `outputs` but the loss. The batch has any number of samples, of
+        which the last fills up its micro-batch. It may leave out inputs that no output of
+        `names` depends on, such as labels, where the step was compiled in this process.
 
         An output whose dimension 0 is the micro-batch has a row for each sample, in
         the batch's order; any other has one value for each micro-batch, along a new
@@ -228,6 +234,7 @@ class Step:
                     f"there is no output '{name}'; the model's outputs are "
                     f"{', '.join(self.outputs)}"
                 )
+        batch, samples = Completed(self, batch, names).whole()
         micros = self._micro_batches(batch)
         rooms = [room_for(self.outputs[name], micros) for name in names]
         results = (Result * len(names))(
@@ -238,7 +245,7 @@ class Step:
         )
         self._with_batch("zero_run_evaluate_outputs", batch, results, len(names), None)
         return {
-            name: values_of(self.outputs[name], room, self.micro_batch)
+            name: values_of(self.outputs[name], room, self.micro_batch)[:samples]
             for name, room in zip(names, rooms)
         }
 
@@ -516,7 +523,9 @@ class Step:
     def _tensor_named(self, name: str) -> Tensor:
         name = self.aliases.get(name, name)
         if name not in self.parameters:
-            raise ArgumentError(f"there is no parameter '{name}'")
+            raise ArgumentError(
+                f"there is no parameter '{name}'{nearest(name, [*self.parameters, *self.aliases])}"
+            )
         return self.parameters[name]
 
     # Life
