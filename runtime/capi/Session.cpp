@@ -184,6 +184,12 @@ int64_t Session::sampleAt(int64_t samples, int64_t position) const {
   return int64_t(permute(at % count, count, mixBits(options.seed, at / count)));
 }
 
+void Session::setLearningRate(std::optional<double> rate) {
+  checkIdle();
+  for (const std::unique_ptr<Rank> &each : ranks)
+    each->trainer->fixLearningRate(rate);
+}
+
 int64_t Session::updates() const { return ranks.front()->trainer->updates(); }
 
 int64_t Session::samplesBefore() const {

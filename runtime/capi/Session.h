@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -76,6 +77,10 @@ public:
   /// The mean loss; fills `results` with outputs, in the order of the samples.
   double evaluate(const std::vector<NamedArray> &arrays,
                   const std::vector<NamedResult> &results = {});
+
+  /// The learning rate of all groups from the next update on; nothing: that of
+  /// the schedule again.
+  void setLearningRate(std::optional<double> rate);
 
   /// Updates begun, and the position of the next one's first sample.
   int64_t updates() const;

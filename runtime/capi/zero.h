@@ -33,7 +33,7 @@ extern "C" {
 
 /* Grows when functions or fields are added. A library can do what a caller of
  * an earlier version wants. */
-#define ZERO_API_VERSION 4
+#define ZERO_API_VERSION 5
 
 typedef enum zero_status {
   ZERO_OK = 0,
@@ -182,6 +182,11 @@ zero_status zero_run_step(zero_run *run, const zero_array *arrays, size_t count,
 zero_status zero_run_backward(zero_run *run, const zero_array *arrays,
                               size_t count);
 zero_status zero_run_update(zero_run *run, zero_update *update);
+
+/* The learning rate of all parameter groups from the next update on, in the
+ * place of the schedule's; below 0: the schedule's again. Checkpoints do not
+ * have it. */
+zero_status zero_run_set_learning_rate(zero_run *run, double rate);
 
 /* How many updates were begun, those before a checkpoint that was loaded
  * included, and the position, in the sequence of epochs, of the first sample

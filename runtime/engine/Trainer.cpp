@@ -72,6 +72,9 @@ Trainer::Trainer(const Program &program, Backend &backend,
 }
 
 void Trainer::setLearningRates() {
+  if (fixedRate)
+    return std::fill(learningRates.begin(), learningRates.end(),
+                     float(*fixedRate));
   for (size_t i = 0; i < learningRates.size(); ++i)
     learningRates[i] = float(learningRate(
         program.training.schedule, program.partitions[i].optimizer.learningRate,

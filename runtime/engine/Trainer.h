@@ -7,6 +7,7 @@
 #include "program/Control.h"
 
 #include <functional>
+#include <optional>
 
 namespace zrt {
 
@@ -65,6 +66,10 @@ public:
   /// Goes on after `updates` updates of an earlier run.
   void startAfter(int64_t updates) { done = updates; }
 
+  /// The learning rate of all partitions from the next update on, in the place
+  /// of the schedule; nothing: the schedule again.
+  void fixLearningRate(std::optional<double> rate) { fixedRate = rate; }
+
   /// Updates begun, skipped ones included.
   int64_t updates() const { return done; }
 
@@ -79,6 +84,7 @@ private:
   Communicator &communicator;
   const Batches *batches;
   std::vector<float> learningRates; ///< of this update
+  std::optional<double> fixedRate;
   int64_t done = 0;
 };
 

@@ -2,6 +2,7 @@
  * status and message of each. */
 #include "zero.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -66,10 +67,13 @@ static void check_updates(zero_run *run) {
   refused(zero_run_step(run, right, 2, &unsized), "struct_size");
   expect(zero_run_step(run, right, 2, &update), ZERO_OK, "step");
   printf("update %lld\n", (long long)update.update);
+  refused(zero_run_set_learning_rate(run, NAN), "rate");
+  expect(zero_run_set_learning_rate(run, 0), ZERO_OK, "rate");
   /* An earlier version's structure ends earlier. */
   zero_update old = {offsetof(zero_update, gradient_norm)};
   old.gradient_norm = -5;
   expect(zero_run_step(run, right, 2, &old), ZERO_OK, "step");
+  expect(zero_run_set_learning_rate(run, -1), ZERO_OK, "rate");
   printf("update %lld norm %g\n", (long long)old.update, old.gradient_norm);
   /* The same samples as four arrays: two micro-batches of two inputs. */
   const int64_t half_x[2] = {2, 3}, half_y[2] = {2, 1};

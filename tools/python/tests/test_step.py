@@ -116,6 +116,30 @@ def test_predicts_what_is_named(mlp):
         compile_mlp(outputs=["prediction"])
 
 
+def test_a_learning_rate_of_the_caller():
+    """It holds for all groups until it is taken back, and no update is without one."""
+    config = {"optimizer": {"type": "SGD", "params": {"lr": 0.25}}, "gradient_clipping": 0.0}
+    with compile_mlp(config=config) as step:
+
+        def moved() -> tuple[numpy.ndarray, float]:
+            before = step.parameter("fc1.w")
+            step.backward(mlp_batch())
+            gradient = step.gradient("fc1.w")
+            with pytest.raises(zero.StateError):
+                step.set_learning_rate(1.0)
+            step.update()
+            return before - step.parameter("fc1.w"), gradient
+
+        for rate, wanted in ((None, 0.25), (0.5, 0.5), (0.5, 0.5), (0.0, 0.0), (None, 0.25)):
+            step.set_learning_rate(rate)
+            change, gradient = moved()
+            numpy.testing.assert_allclose(change, wanted * gradient, rtol=1e-5, atol=1e-7)
+            assert step.last.learning_rate == wanted
+        for rate in (-1.0, float("nan"), float("inf")):
+            with pytest.raises(zero.ArgumentError, match="the learning rate is"):
+                step.set_learning_rate(rate)
+
+
 @pytest.mark.parametrize(("ranks", "stage"), [(1, 0), (2, 3)])
 def test_equals_the_executable(ranks, stage, tmp_path):
     """The same losses and the same bits of weights after five updates."""

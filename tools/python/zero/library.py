@@ -9,7 +9,7 @@ from ctypes import POINTER, c_char_p, c_double, c_float, c_int32, c_int64, c_siz
 
 from zero.errors import ArgumentError, Error, StateError
 
-API_VERSION = 4
+API_VERSION = 5
 
 
 class _Sized(ctypes.Structure):
@@ -111,6 +111,7 @@ _FUNCTIONS = {
     "zero_run_step": [_RUN, POINTER(Array), c_size_t, POINTER(UpdateInfo)],
     "zero_run_backward": [_RUN, POINTER(Array), c_size_t],
     "zero_run_update": [_RUN, POINTER(UpdateInfo)],
+    "zero_run_set_learning_rate": [_RUN, c_double],
     "zero_run_position": [_RUN, POINTER(c_int64), POINTER(c_int64)],
     "zero_run_evaluate": [_RUN, POINTER(Array), c_size_t, POINTER(c_double)],
     "zero_run_evaluate_outputs": [

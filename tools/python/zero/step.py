@@ -299,6 +299,13 @@ class Step:
             if empty:
                 raise ArgumentError("the data has no batch, or an iterator has ended")
 
+    def set_learning_rate(self, rate: float | None) -> None:
+        """The learning rate of all parameter groups from the next update on, in the place
+        of the schedule's; None: the schedule's again. Checkpoints do not have it."""
+        if rate is not None and not 0 <= rate < float("inf"):
+            raise ArgumentError(f"the learning rate is {rate}, wanted a number of 0 or more")
+        self._call("zero_run_set_learning_rate", -1.0 if rate is None else rate)
+
     @property
     def updates(self) -> int:
         """Updates so far, skipped ones and those before a checkpoint included."""
