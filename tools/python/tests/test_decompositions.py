@@ -31,6 +31,12 @@ ELEMENTS = {
     "copied_number": lambda w, x, i: torch.copysign(w - 1, -2.0),
     "threshold": lambda w, x, i: F.threshold(w, 1.0, -2.0) + F.threshold(w * i, 0.0, 1.0),
     "fmod": lambda w, x, i: torch.fmod(3 * w, 0.7) + torch.fmod(w, x) + w * torch.fmod(i, -3),
+    "remainders": lambda w, x, i: (
+        torch.remainder(1e5 * x, 0.7)
+        + torch.remainder(w.detach() * 0 + 5.9999995, 6.0) * w
+        + torch.remainder(-3 * w, x)
+        + torch.fmod(-1e5 * w, x + 3)
+    ),
     "hypot": lambda w, x, i: torch.hypot(w, x) + torch.hypot(w * 1e25, x) / 1e25,
     "logaddexp": lambda w, x, i: torch.logaddexp(w, x) + torch.logaddexp2(90 * w, x),
     "frac": lambda w, x, i: (3 * w).frac() + torch.deg2rad(w) + torch.rad2deg(w),
@@ -42,7 +48,8 @@ ELEMENTS = {
     "bucketize": lambda w, x, i: (
         w
         * (
-            torch.bucketize(x, torch.tensor([-1.0, 0.0, 1.0]))
+            torch.bucketize(x.log(), torch.tensor([-1.0, 0.0, 1.0]))
+            + torch.bucketize(x, torch.tensor([-1.0, 0.0, 1.0]), right=True)
             + torch.searchsorted(torch.tensor([0, 2, 4]), i, right=True)
         )
     ),

@@ -248,7 +248,7 @@ class Builder(Positions):
         return self.add(kind, [x], [(x.shape, x.dtype)], "{}", same)[0]
 
     def binary(self, name: str, x: Value, y: Value | float) -> Value:
-        """`name` is add, sub, mul, div, and, or, xor, maximum, minimum."""
+        """`name` is add, sub, mul, div, rem of floats, and, or, xor, maximum, minimum."""
         if not isinstance(y, Value):
             y = self.like(x, y)
         shape = tuple(torch.broadcast_shapes(x.shape, y.shape))

@@ -151,19 +151,22 @@ def floored(b: Builder, x: Value, y: Value) -> Value:
     return b.select(down, b.minus(quotient, 1), quotient)
 
 
-@converts("aten.remainder.Scalar", "aten.remainder.Tensor", to="x - y * floor(x / y)")
+@converts("aten.remainder.Scalar", "aten.remainder.Tensor", to="arith.remf, of the sign of y")
 def remainder(b: Builder, self, other):
     x, y = promoted(b, self, other)
     if x.is_float:
-        return b.minus(x, b.times(y, b.unary("math.floor", b.over(x, y))))
+        rest = b.binary("rem", x, y)
+        differs = b.compare("lt", b.times(signs(b, rest), signs(b, y)), 0)
+        return b.select(differs, b.plus(rest, y), rest)
     return b.minus(x, b.times(y, floored(b, x, y)))
 
 
-@converts("aten.fmod.Scalar", "aten.fmod.Tensor", to="x - y * trunc(x / y)")
+@converts("aten.fmod.Scalar", "aten.fmod.Tensor", to="arith.remf; x - y * (x / y)")
 def fmod(b: Builder, self, other):
     x, y = promoted(b, self, other)
-    quotient = b.over(x, y)
-    return b.minus(x, b.times(y, b.unary("math.trunc", quotient) if x.is_float else quotient))
+    if x.is_float:
+        return b.binary("rem", x, y)  # exact, where a quotient would be rounded
+    return b.minus(x, b.times(y, b.over(x, y)))
 
 
 UNARY = {
@@ -233,8 +236,13 @@ def square(b: Builder, self):
 
 @converts("aten.sign.default", "aten.sgn.default", to="two arith.select")
 def sign(b: Builder, self):
-    negative = b.select(b.compare("lt", self, 0), b.like(self, -1), b.like(self, 0))
-    return b.select(b.compare("gt", self, 0), b.like(self, 1), negative)
+    return signs(b, self)
+
+
+def signs(b: Builder, x: Value) -> Value:
+    """-1, 0 or 1."""
+    negative = b.select(b.compare("lt", x, 0), b.like(x, -1), b.like(x, 0))
+    return b.select(b.compare("gt", x, 0), b.like(x, 1), negative)
 
 
 @converts("aten.copysign.Tensor", "aten.copysign.Scalar", to="math.absf and arith.select")

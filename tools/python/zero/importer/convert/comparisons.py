@@ -93,10 +93,11 @@ def bucketize(b: Builder, self, boundaries, out_int32=False, right=False):
         raise CannotImport(
             f"bucketize with {boundaries.size} boundaries: wanted at most {MOST_BOUNDARIES}"
         )
-    x = b.reshape(self, (*self.shape, 1))
-    below = b.compare("le" if right else "lt", *reversed(promoted(b, x, boundaries)))
-    count = b.reduce("sum", b.cast(below, torch.float32), [self.rank])
-    return b.cast(count, torch.int64)
+    x, places = promoted(b, b.reshape(self, (*self.shape, 1)), boundaries)
+    # NaN is beyond all of them.
+    beyond = b.compare("gt" if right else "ge", places, x)
+    count = b.reduce("sum", b.cast(beyond, torch.float32), [self.rank])
+    return b.cast(b.minus(b.like(count, boundaries.size), count), torch.int64)
 
 
 @converts("aten.searchsorted.Tensor", to="comparisons with all boundaries, nn.reduce sum")
