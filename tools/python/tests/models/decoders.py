@@ -190,6 +190,13 @@ def mixtral():
 
 
 @model
+def mixtral_balanced():
+    """With the loss of its router, whose counts of tokens are a histogram."""
+    settings = {"intermediate_size": 48, "num_local_experts": 4}
+    return causal("mixtral", **MOE, **settings, output_router_logits=True, router_aux_loss_coef=0.5)
+
+
+@model
 def mixtral_batched():
     """The form that multiplies each token by a copy of its expert's weights."""
     settings = {"intermediate_size": 48, "num_local_experts": 4}
