@@ -9,13 +9,12 @@ if(ZERO_HAVE_CUDNN)
   set(cudnn "\"${ZERO_CUDNN_LIBRARY}\"\n\"$<TARGET_FILE:CUDA::nvrtc>\"\n-Wl,-rpath,\"${folder}\"\n")
 endif()
 function(zero_add_cuda_link suffix arch)
-  set(stem ${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/zero-runtime-cuda${suffix})
-  set(archive ${zero_runtime${suffix}_ARCHIVE})
+  set(stem ${ZERO_LINK_FOLDER}/zero-runtime-cuda${suffix})
   zero_write_features(${stem}.features ${arch})
   file(GENERATE
     OUTPUT ${stem}.link
-    CONTENT "${sanitizers}\"${zero_runtime_cuda_ARCHIVE}\"
-\"${archive}\"
+    CONTENT "${sanitizers}\"<CFGDIR>/libzero_runtime_cuda.a\"
+\"<CFGDIR>/libzero_runtime${suffix}.a\"
 \"$<TARGET_FILE:CUDA::cudart_static>\"
 -Wl,--as-needed
 \"$<TARGET_FILE:CUDA::cublasLt>\"

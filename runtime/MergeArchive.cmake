@@ -1,8 +1,8 @@
 # zero_merge_archive(NAME MAIN LIBRARY...): one archive, lib<NAME>.a, of the
 # libraries and of the object library MAIN, for executables that are linked
-# without CMake. Its target is <NAME>-archive; sets <NAME>_ARCHIVE to its path.
+# without CMake, in ZERO_LINK_FOLDER. Its target is <NAME>-archive.
 function(zero_merge_archive name main)
-  set(archive ${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/lib${name}.a)
+  set(archive ${ZERO_LINK_FOLDER}/lib${name}.a)
   set(script "CREATE ${archive}\n")
   set(files "")
   foreach(library ${ARGN})
@@ -19,5 +19,4 @@ function(zero_merge_archive name main)
     DEPENDS ${files} $<TARGET_OBJECTS:${main}> ${mri}
     COMMENT "Merging ${name} into one archive" VERBATIM)
   add_custom_target(${name}-archive ALL DEPENDS ${archive})
-  set(${name}_ARCHIVE ${archive} PARENT_SCOPE)
 endfunction()

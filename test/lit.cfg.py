@@ -18,6 +18,7 @@ if "ASAN_OPTIONS" in os.environ:
 config.substitutions.append(("%models", config.test_source_root + "/Models"))
 config.substitutions.append(("%goldens", config.test_source_root + "/Goldens"))
 config.substitutions.append(("%faults", config.zero_binary_dir + "/test/zero-faults.link"))
+config.substitutions.append(("%tools", config.zero_binary_dir + "/bin"))
 config.substitutions.append(("%lib", config.zero_binary_dir + "/lib"))
 config.substitutions.append(("%foreign", config.zero_binary_dir + "/lib/zero_foreign"))
 config.substitutions.append(("%python", config.python))

@@ -65,12 +65,13 @@ LogicalResult emitDeviceObject(ModuleOp kernels, StringRef programBytes,
 /// How the object becomes a program.
 struct LinkOptions {
   /// The C++ compiler that links; empty: `ZERO_CXX` of the environment, else
-  /// the first of clang++-22, clang++, c++ on the path.
+  /// the first of clang++-22, clang++, c++, g++ on the path; and where there is
+  /// none, a linker: ld.lld-22, ld.lld, ld.
   std::string compiler;
-  /// The response file that names the runtime libraries; empty:
-  /// `ZERO_RUNTIME_LINK` of the environment, else one of those that `lib`
-  /// beside the folder of the running tool has by the name of `runtimeName`:
-  /// the one that uses most of what the CPU has.
+  /// The file of arguments that names the runtime's libraries, where <CFGDIR>
+  /// is its folder; empty: `ZERO_RUNTIME_LINK` of the environment, else one of
+  /// those that `lib/zero` beside the folder of the running tool has by the
+  /// name of `runtimeName`: the one that uses most of what the CPU has.
   std::string runtime;
   std::string runtimeName = "zero-runtime";
   /// What the executable runs on, as in TargetOptions.
