@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Version.h"
 #include "Modes.h"
 
 #include "program/ByteCount.h"
@@ -102,6 +103,7 @@ int main(int argc, char **argv) {
       ->add_option("second", options.second, "the other one")
       ->required();
   addExport(app, options);
+  app.set_version_flag("--version", zero_tools::versionText("zero-checkpoint"));
   app.require_subcommand(1);
   try {
     app.parse(argc, argv);
@@ -110,7 +112,7 @@ int main(int argc, char **argv) {
     if (std::cout)
       return code;
     std::cerr << "error: standard output cannot be written" << std::endl;
-  } catch (const CLI::CallForHelp &help) {
+  } catch (const CLI::Success &help) {
     return app.exit(help);
   } catch (const CLI::ParseError &error) {
     std::cerr << "error: " << error.what() << std::endl;

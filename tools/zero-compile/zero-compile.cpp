@@ -6,6 +6,7 @@
 
 #include "../Input.h"
 #include "../Output.h"
+#include "../Version.h"
 
 #include "zero/Conversion/Translate.h"
 #include "zero/Registration/Registration.h"
@@ -335,6 +336,9 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv, /*InstallPipeSignalExitHandler=*/false);
   zero::checkStandardOutput("zero-compile");
   cl::HideUnrelatedOptions(category);
+  llvm::cl::SetVersionPrinter([](llvm::raw_ostream &out) {
+    out << zero_tools::versionText("zero-compile") << "\n";
+  });
   cl::ParseCommandLineOptions(argc, argv,
                               "zero graph compiler: from a model to an "
                               "executable training step\n");

@@ -7,6 +7,7 @@
 
 #include "../Input.h"
 #include "../Output.h"
+#include "../Version.h"
 
 #include "zero/Registration/Registration.h"
 #include "zero/Transforms/Passes.h"
@@ -90,6 +91,9 @@ int main(int argc, char **argv) {
   zero::registerDialects(registry);
   zero::registerPasses();
   hideGlobalOptions();
+  llvm::cl::SetVersionPrinter([](llvm::raw_ostream &out) {
+    out << zero_tools::versionText("zero-opt") << "\n";
+  });
   std::string header =
       registerCLIOptions("zero graph compiler: pass driver\n", registry);
   auto [input, output] = parseCLIOptions(argc, argv, header);

@@ -2,6 +2,8 @@
 
 #include "CommandLine.h"
 
+#include "../Version.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -291,6 +293,9 @@ LogicalResult mlir::zero::readCommandLine(int argc, char **argv) {
       return failure();
   }
   cl::HideUnrelatedOptions(category());
+  llvm::cl::SetVersionPrinter([](llvm::raw_ostream &out) {
+    out << zero_tools::versionText("zero-plan") << "\n";
+  });
   cl::ParseCommandLineOptions(
       argc, argv, "zero graph compiler: what a plan needs, before it runs\n");
   return success();
