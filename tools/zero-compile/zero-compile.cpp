@@ -211,6 +211,12 @@ LogicalResult emitCode(ModuleOp module, StringRef program) {
 
 /// Registers the dialects of `--load-dialect-plugin`.
 LogicalResult loadPlugins(DialectRegistry &registry) {
+#ifdef ZERO_STATIC_LLVM
+  if (!plugins.empty())
+    return fail("this build of zero loads no dialect plugins: LLVM and MLIR "
+                "are linked into it, and a plugin would bring them a second "
+                "time; build zero with ZERO_STATIC_LLVM=OFF");
+#endif
   for (const std::string &path : plugins) {
     llvm::Expected<DialectPlugin> plugin = DialectPlugin::load(path);
     if (!plugin)
