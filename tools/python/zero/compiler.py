@@ -19,15 +19,26 @@ class CompileError(Error):
 
 
 def find_tool(name: str) -> str:
-    """A tool of zero: in the folder ZERO_BIN of the environment, or on the path."""
+    """A tool of zero: in the folder ZERO_BIN of the environment, where it was installed
+    with this package, or on the path."""
     folder = os.environ.get("ZERO_BIN")
-    path = shutil.which(name, path=folder) if folder else shutil.which(name)
+    folders = [folder] if folder else _installed_folders()
+    path = shutil.which(name, path=os.pathsep.join(folders))
+    if path is None and not folder:
+        path = shutil.which(name)
     if path is None:
         where = f"in ZERO_BIN, which is '{folder}'" if folder else "on the path"
         raise Error(
-            f"{name} is not {where}: build zero, and set ZERO_BIN to the folder bin of the build"
+            f"{name} is not {where}: install zero, or set ZERO_BIN to the folder bin of a build"
         )
     return path
+
+
+def _installed_folders() -> list[str]:
+    """The folders of tools in a wheel, inside the package, and of `cmake --install`, whose
+    packages are in lib/python3/dist-packages."""
+    package = pathlib.Path(__file__).resolve().parent
+    return [str(package / "installed" / "bin"), str(package.parents[3] / "bin")]
 
 
 def compile(
