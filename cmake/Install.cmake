@@ -3,7 +3,9 @@
 #   tools        bin/zero-*, and lib/zero, what zero-compile links executables with
 #   cuda         lib/zero: the same for GPUs
 #   python       the package of tools/python, which finds the tools by where it is
+#   development  headers, libraries and find_package(Zero)
 #   docs         share/doc/zero
+include(CMakePackageConfigHelpers)
 set(ZERO_INSTALL_PYTHON lib/python3/dist-packages CACHE STRING
   "Folder of Python packages, below the prefix")
 
@@ -23,3 +25,26 @@ install(DIRECTORY docs/ DESTINATION share/doc/zero/docs COMPONENT docs
 install(DIRECTORY tools/python/zero DESTINATION ${ZERO_INSTALL_PYTHON}
   COMPONENT python FILES_MATCHING PATTERN "*.py")
 
+# For C++: the compiler's libraries, and the runtime as the archive of lib/zero.
+set(libraries zero_program ZeroLLVM ZeroInterfaces ZeroNN ZeroZero ZeroAnalysis
+  ZeroKernels ZeroMemory ZeroCost ZeroPlan ZeroVerify ZeroConfig ZeroDifferentiation
+  ZeroTransforms ZeroInterpreter ZeroRegistration ZeroConversion ZeroTimeline
+  ZeroSearch ZeroTarget)
+install(TARGETS ${libraries} EXPORT ZeroTargets
+  ARCHIVE DESTINATION lib COMPONENT development
+  INCLUDES DESTINATION include)
+install(EXPORT ZeroTargets NAMESPACE Zero:: DESTINATION lib/cmake/Zero
+  COMPONENT development)
+set(headers FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.inc")
+install(DIRECTORY include/zero ${CMAKE_BINARY_DIR}/include/zero DESTINATION include
+  COMPONENT development ${headers})
+install(DIRECTORY runtime/ ${CMAKE_BINARY_DIR}/include/program
+  DESTINATION include/zero/runtime COMPONENT development ${headers})
+set(config ${CMAKE_CURRENT_BINARY_DIR}/ZeroConfig.cmake)
+configure_package_config_file(cmake/ZeroConfig.cmake.in ${config}
+  INSTALL_DESTINATION lib/cmake/Zero NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+# Until 1.0 any version may change what another one uses.
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/ZeroConfigVersion.cmake
+  COMPATIBILITY ExactVersion)
+install(FILES ${config} ${CMAKE_CURRENT_BINARY_DIR}/ZeroConfigVersion.cmake
+  DESTINATION lib/cmake/Zero COMPONENT development)
