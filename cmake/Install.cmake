@@ -23,7 +23,7 @@ install(DIRECTORY docs/ DESTINATION share/doc/zero/docs COMPONENT docs
   PATTERN CMakeLists.txt EXCLUDE)
 
 install(DIRECTORY tools/python/zero DESTINATION ${ZERO_INSTALL_PYTHON}
-  COMPONENT python FILES_MATCHING PATTERN "*.py")
+  COMPONENT python FILES_MATCHING PATTERN "*.py" PATTERN __pycache__ EXCLUDE)
 
 # For C++: the compiler's libraries, and the runtime as the archive of lib/zero.
 set(libraries zero_program ZeroLLVM ZeroInterfaces ZeroNN ZeroZero ZeroAnalysis

@@ -1,5 +1,6 @@
 import os
 import platform
+import subprocess
 
 import lit.formats
 import lit.util
@@ -50,6 +51,11 @@ minimalloc = os.environ.get("ZERO_MINIMALLOC")
 if minimalloc:
     config.available_features.add("minimalloc")
     config.substitutions.append(("%minimalloc", minimalloc))
+# Debian has it in a package of its own, python3-venv.
+if not subprocess.run([config.python, "-c", "import ensurepip"], capture_output=True).returncode:
+    config.available_features.add("venv")
+if lit.util.which("dpkg-deb", config.environment["PATH"]):
+    config.available_features.add("dpkg")
 # Limits of time are those of what users run.
 if config.sanitized:
     config.available_features.add("sanitized")
