@@ -103,6 +103,12 @@ static LogicalResult linkWithRuntime(Linker::Output kind, StringRef object,
   return link(kind, words, output, options, error);
 }
 
+LogicalResult mlir::zero::checkLink(const LinkOptions &options,
+                                    std::string &error) {
+  return success(!findRuntime(options, error).empty() &&
+                 Linker::find(options, error));
+}
+
 LogicalResult mlir::zero::linkExecutable(StringRef object, StringRef output,
                                          const LinkOptions &options,
                                          std::string &error) {

@@ -167,6 +167,39 @@ writeFile(StringRef path,
   return error.empty() ? success() : fail(error);
 }
 
+zero::LinkOptions linkOptions() {
+  zero::LinkOptions link;
+  link.compiler = compiler;
+  link.cpu = cpu;
+  link.files.assign(linked.begin(), linked.end());
+  if (emit == Emit::Shared)
+    link.runtimeName = "zero-runtime-shared";
+  else if (target == "cuda")
+    link.runtimeName = "zero-runtime-cuda";
+  return link;
+}
+
+/// Links what `writeObject` writes.
+LogicalResult linkCode(
+    llvm::function_ref<LogicalResult(llvm::raw_pwrite_stream &)> writeObject) {
+  const zero::LinkOptions link = linkOptions();
+  std::string error;
+  if (emit != Emit::Program && failed(zero::checkLink(link, error)))
+    return fail(error);
+  SmallString<128> object;
+  if (auto code = llvm::sys::fs::createTemporaryFile("zero", "o", object))
+    return fail("cannot make a temporary file: " + code.message());
+  llvm::FileRemover remover(object);
+  if (failed(writeFile(object, writeObject)))
+    return failure();
+  auto linked = emit == Emit::Shared
+                    ? zero::linkShared(object, output, link, error)
+                : emit == Emit::Program
+                    ? zero::linkProgram(object, output, link, error)
+                    : zero::linkExecutable(object, output, link, error);
+  return succeeded(linked) ? success() : fail(error);
+}
+
 LogicalResult emitCode(ModuleOp module, StringRef program) {
   zero::TargetOptions options;
   options.cpu = cpu;
@@ -183,30 +216,8 @@ LogicalResult emitCode(ModuleOp module, StringRef program) {
     return writeFile(output, [&](llvm::raw_pwrite_stream &out) {
       return zero::emitLLVM(module, program, options, out);
     });
-  if (emit == Emit::Object)
-    return writeFile(output, writeObject);
-
-  SmallString<128> object;
-  if (auto code = llvm::sys::fs::createTemporaryFile("zero", "o", object))
-    return fail("cannot make a temporary file: " + code.message());
-  llvm::FileRemover remover(object);
-  if (failed(writeFile(object, writeObject)))
-    return failure();
-  zero::LinkOptions link;
-  link.compiler = compiler;
-  link.cpu = cpu;
-  link.files.assign(linked.begin(), linked.end());
-  if (emit == Emit::Shared)
-    link.runtimeName = "zero-runtime-shared";
-  else if (target == "cuda")
-    link.runtimeName = "zero-runtime-cuda";
-  std::string error;
-  auto linked = emit == Emit::Shared
-                    ? zero::linkShared(object, output, link, error)
-                : emit == Emit::Program
-                    ? zero::linkProgram(object, output, link, error)
-                    : zero::linkExecutable(object, output, link, error);
-  return succeeded(linked) ? success() : fail(error);
+  return emit == Emit::Object ? writeFile(output, writeObject)
+                              : linkCode(writeObject);
 }
 
 /// Registers the dialects of `--load-dialect-plugin`.

@@ -81,6 +81,10 @@ struct LinkOptions {
   std::vector<std::string> files;
 };
 
+/// Fails where there is no linker or no runtime for `options`, so that it is
+/// known before code is made. Says in `error` what to do.
+LogicalResult checkLink(const LinkOptions &options, std::string &error);
+
 /// Links the object file `object` with the runtime into the executable
 /// `output`. On failure says in `error` what went wrong and what to do.
 LogicalResult linkExecutable(StringRef object, StringRef output,
