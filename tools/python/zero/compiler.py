@@ -38,7 +38,8 @@ def _installed_folders() -> list[str]:
     """The folders of tools in a wheel, inside the package, and of `cmake --install`, whose
     packages are in lib/python3/dist-packages."""
     package = pathlib.Path(__file__).resolve().parent
-    return [str(package / "installed" / "bin"), str(package.parents[3] / "bin")]
+    prefixes = [package / "installed", *package.parents[3:4]]
+    return [str(prefix / "bin") for prefix in prefixes]
 
 
 def compile(
