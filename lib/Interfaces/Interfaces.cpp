@@ -139,7 +139,6 @@ mlir::zero::reshapeLayout(const TensorLayout &layout, ArrayRef<int64_t> from,
 
 #include "zero/Interfaces/AccumulatingOpInterface.cpp.inc"
 #include "zero/Interfaces/AddendOpInterface.cpp.inc"
-#include "zero/Interfaces/RangedOpInterface.cpp.inc"
 #include "zero/Interfaces/BroadcastingOpInterface.cpp.inc"
 #include "zero/Interfaces/CombinedOpInterface.cpp.inc"
 #include "zero/Interfaces/CountedMeanOpInterface.cpp.inc"
@@ -150,4 +149,5 @@ mlir::zero::reshapeLayout(const TensorLayout &layout, ArrayRef<int64_t> from,
 #include "zero/Interfaces/KernelOpInterface.cpp.inc"
 #include "zero/Interfaces/MoveOpInterface.cpp.inc"
 #include "zero/Interfaces/PaddableOpInterface.cpp.inc"
+#include "zero/Interfaces/RangedOpInterface.cpp.inc"
 #include "zero/Interfaces/RowBlockOpInterface.cpp.inc"

@@ -94,9 +94,9 @@ static void reportWhole(InFlightDiagnostic &remark, StepOp step,
     }
     if (count > 0)
       remark.attachNote(largest.getLoc())
-          << count << " left whole: " << text
-          << "; the largest is @" << largest.getSymName() << ", "
-          << largest.getElements() << " elements";
+          << count << " left whole: " << text << "; the largest is @"
+          << largest.getSymName() << ", " << largest.getElements()
+          << " elements";
   }
 }
 

@@ -9,7 +9,8 @@ const zrt::KernelSchemas foreignKernels(std::vector<zrt::KernelSchema>{
      [](const zrt::KernelShapes &s) -> uint64_t {
        return 3 * s.elements("x");
      }},
-    {"foreign.cube_grad", "dy:T[r..] x:T[r..] -> dx:T[r..] | parallel r, linear dy", "offset:real",
+    {"foreign.cube_grad",
+     "dy:T[r..] x:T[r..] -> dx:T[r..] | parallel r, linear dy", "offset:real",
      [](const zrt::KernelShapes &s) -> uint64_t {
        return 4 * s.elements("x");
      }}});
