@@ -173,8 +173,11 @@ private:
     /// Of slices that were cut after the first gather.
     bool isAgain = false;
     QuantizationAttr quantization;
+    /// The axes that slices are gathered over.
+    AxesAttr cut;
     bool operator==(const Kind &other) const {
-      return isAgain == other.isAgain && quantization == other.quantization;
+      return isAgain == other.isAgain && quantization == other.quantization &&
+             cut == other.cut;
     }
     int getRank() const { return isAgain ? 2 : quantization ? 1 : 0; }
   };
@@ -206,9 +209,10 @@ void Gathers::keepSlice(OpBuilder &builder, LoadOp load) {
 
 Gathers::Kind Gathers::kindOf(LoadOp load) const {
   if (slices.contains(nameOf(load)))
-    return {/*isAgain=*/true, {}};
+    return {/*isAgain=*/true, {}, {}};
   return {/*isAgain=*/false,
-          getGatherQuantization(planning, partitions, nameOf(load))};
+          getGatherQuantization(planning, partitions, nameOf(load)),
+          partitions.getPartition(nameOf(load)).getCut()};
 }
 
 void Gathers::gather(Operation *op, ArrayRef<UseGroup *> groups, Kind kind) {
@@ -271,16 +275,25 @@ static void gatherIn(Block &block, const DenseMap<StringAttr, int64_t> &sharded,
     load.erase();
 }
 
-static void refreshAtStart(StepOp step, ArrayRef<Attribute> resident) {
+/// What is gathered over the same axes is gathered together.
+static void refreshAtStart(StepOp step, ArrayRef<Attribute> resident,
+                           const PartitionTable &partitions) {
   if (resident.empty() || step.getRegionOp<InitializeOp>())
     return;
   OpBuilder builder(step.getRegionOp<MicroOp>());
   auto initialize = InitializeOp::create(builder, step.getLoc());
   builder.setInsertionPointToStart(&initialize.getBody().emplaceBlock());
-  auto refresh = RefreshResidentOp::create(
-      builder, step.getLoc(), PendingType::get(step.getContext(), {}),
-      builder.getArrayAttr(resident), /*slices=*/ValueRange());
-  WaitOp::create(builder, step.getLoc(), refresh.getPending());
+  llvm::MapVector<AxesAttr, SmallVector<Attribute>> byCut;
+  for (Attribute name : resident)
+    byCut[partitions.getPartition(cast<FlatSymbolRefAttr>(name).getAttr())
+              .getCut()]
+        .push_back(name);
+  for (auto &[cut, names] : byCut) {
+    auto refresh = RefreshResidentOp::create(
+        builder, step.getLoc(), PendingType::get(step.getContext(), {}),
+        builder.getArrayAttr(names), /*slices=*/ValueRange());
+    WaitOp::create(builder, step.getLoc(), refresh.getPending());
+  }
 }
 
 /// Weights that the plan quantizes, of which none travels so, are as they were.
@@ -322,6 +335,6 @@ void InsertGathers::runOnOperation() {
   if (auto evaluate = step->getRegionOp<EvaluateOp>())
     gatherIn(evaluate.getBody().front(), sharded.gathered, distance,
              Gathers(partitions, /*secondary=*/{}, planning));
-  refreshAtStart(*step, sharded.resident);
+  refreshAtStart(*step, sharded.resident, partitions);
   remarkOnQuantization(*step);
 }

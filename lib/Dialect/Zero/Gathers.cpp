@@ -342,7 +342,17 @@ Type RefreshResidentOp::getWireType(const PartitionTable &partitions) {
       type = partition.getComputeType();
   return type;
 }
-std::string RefreshResidentOp::getHandleName() { return "resident parameters"; }
+/// Each group of ranks has its own, in the same order wherever it is gathered.
+std::string RefreshResidentOp::getHandleName() {
+  int64_t before = 0;
+  for (auto other : (*this)->getBlock()->getOps<RefreshResidentOp>()) {
+    if (other == *this)
+      break;
+    ++before;
+  }
+  return before == 0 ? "resident parameters"
+                     : "resident parameters " + std::to_string(before + 1);
+}
 std::string RefreshResidentOp::getLabel() {
   return makeLabel(*this, "", getParameters());
 }
