@@ -174,6 +174,35 @@ verifyLoads(const Tables &tables,
   return failure(walk.wasInterrupted());
 }
 
+/// Only gathers name several partitions, whose slices one group of ranks has.
+static LogicalResult verifyOneGroup(const Tables &tables,
+                                    CollectiveOpInterface collective) {
+  PartitionOp first;
+  for (const PartitionRange &range : collective.getPartitionRanges(tables)) {
+    PartitionOp partition = tables.find(range.partition);
+    if (!first)
+      first = partition;
+    if (partition.getCut() == first.getCut())
+      continue;
+    InFlightDiagnostic error =
+        collective->emitOpError("moves what is of ")
+        << range.partition << ", which is cut over " << partition.getCut()
+        << ", and of @" << first.getSymName() << ", cut over " << first.getCut()
+        << "; wanted an operation for each group";
+    error.attachNote(partition.getLoc()) << "cut here";
+    return error;
+  }
+  return success();
+}
+
+static LogicalResult verifyGroups(const Tables &tables) {
+  WalkResult walk = tables.step->walk([&](CollectiveOpInterface collective) {
+    return failed(verifyOneGroup(tables, collective)) ? WalkResult::interrupt()
+                                                      : WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 /// Every trainable or used element lies in one partition, so exactly one slice
 /// of one segment holds it: its owner updates it and no other rank does.
 LogicalResult verify::verifyPartitions(const Tables &tables) {
@@ -213,5 +242,7 @@ LogicalResult verify::verifyPartitions(const Tables &tables) {
       return error;
     }
   }
-  return verifyLoads(tables, seen);
+  if (failed(verifyLoads(tables, seen)))
+    return failure();
+  return verifyGroups(tables);
 }

@@ -110,6 +110,16 @@ def check_options(folder, case):
                 (1e-5, 1e-4, 1e-4))
 
 
+def check_persistence(folder, case):
+    """Parameters that stay whole at stage 3: some, and all, of each group of ranks."""
+    wanted = whole(folder, case.model, case.batch_ranks)
+    for threshold in (100, 6100, 100000):
+        for overlap in (False, True):
+            options = {"stage3_param_persistence_threshold": threshold, "overlap_comm": overlap}
+            compare(f"{case.mesh}, {options}", case.run(folder, 3, steps=STEPS, **options),
+                    wanted, (1e-5, 1e-4, 1e-4))
+
+
 def check_precisions(folder, case):
     def distance(run, wanted):
         """The root of the mean square over updates: single ones scatter."""
@@ -264,6 +274,7 @@ def main():
             print(setup.name + ": equal")
     check_weights(folder, case, check_stages(folder, case))
     check_options(folder, case)
+    check_persistence(folder, case)
     check_precisions(folder, case)
     check_resume(folder, case)
     check_dropout(folder, case)

@@ -31,9 +31,9 @@
 // CHECK-NOT: zero.carried
 
 // RESIDENT: zero.micro {
-// RESIDENT: zero.carried "resident parameters" : <>
+// RESIDENT: zero.carried "resident fc1.b" : <>
 // RESIDENT-NEXT: zero.wait
 // RESIDENT-NEXT: nn.linear
 // RESIDENT: zero.apply {
 // RESIDENT: %[[P:.*]] = zero.refresh_resident [@fc1.b]
-// RESIDENT-NEXT: zero.carry %[[P]] as "resident parameters"
+// RESIDENT-NEXT: zero.carry %[[P]] as "resident fc1.b"

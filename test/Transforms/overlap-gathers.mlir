@@ -37,9 +37,9 @@
 // TWO: zero.apply
 
 // RESIDENT: zero.micro
-// RESIDENT: %[[P:.*]] = zero.carried "resident parameters" : <>
+// RESIDENT: %[[P:.*]] = zero.carried "resident fc1.b" : <>
 // RESIDENT-NEXT: zero.wait %[[P]] : <>
 // RESIDENT-NEXT: nn.linear
 // RESIDENT: zero.apply
 // RESIDENT: %[[R:.*]] = zero.refresh_resident [@fc1.b]
-// RESIDENT-NEXT: zero.carry %[[R]] as "resident parameters" : <>
+// RESIDENT-NEXT: zero.carry %[[R]] as "resident fc1.b" : <>

@@ -342,16 +342,14 @@ Type RefreshResidentOp::getWireType(const PartitionTable &partitions) {
       type = partition.getComputeType();
   return type;
 }
-/// Each group of ranks has its own, in the same order wherever it is gathered.
 std::string RefreshResidentOp::getHandleName() {
-  int64_t before = 0;
-  for (auto other : (*this)->getBlock()->getOps<RefreshResidentOp>()) {
-    if (other == *this)
-      break;
-    ++before;
-  }
-  return before == 0 ? "resident parameters"
-                     : "resident parameters " + std::to_string(before + 1);
+  if (getParameters().empty())
+    return "resident";
+  auto first = cast<FlatSymbolRefAttr>(getParameters()[0]);
+  std::string name = ("resident " + first.getValue()).str();
+  if (size_t others = getParameters().size() - 1)
+    name += " and " + std::to_string(others) + " more";
+  return name;
 }
 std::string RefreshResidentOp::getLabel() {
   return makeLabel(*this, "", getParameters());

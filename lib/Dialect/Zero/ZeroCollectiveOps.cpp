@@ -1,6 +1,5 @@
 //===- ZeroCollectiveOps.cpp - verifiers of collectives -------------------===//
 
-#include "zero/Dialect/Zero/PartitionTable.h"
 #include "zero/Dialect/Zero/Zero.h"
 
 #include "Checks.h"
@@ -197,30 +196,10 @@ template <typename StateOp> static LogicalResult verifyNoTensors(StateOp op) {
          << ", wanted no tensors: what arrives is in what ranks keep";
 }
 
-/// One group gathers the slices of all that an operation names.
-template <typename GatherOp> static LogicalResult verifyOneGroup(GatherOp op) {
-  PartitionTable partitions(op);
-  PartitionOp first;
-  for (auto name :
-       op.getParameters().template getAsRange<FlatSymbolRefAttr>()) {
-    PartitionOp partition = partitions.getPartition(name.getAttr());
-    if (!partition)
-      continue;
-    if (first && first.getCut() != partition.getCut())
-      return op.emitOpError("gathers ")
-             << name << " over " << partition.getCut()
-             << ", and what is before it over " << first.getCut()
-             << "; wanted an operation for each";
-    first = partition;
-  }
-  return success();
-}
-
 LogicalResult
 RefreshResidentOp::verifySymbolUses(SymbolTableCollection &tables) {
   return success(
-      succeeded(verifyOneGroup(*this)) && succeeded(verifyNoTensors(*this)) &&
-      succeeded(verifySlices(*this)) &&
+      succeeded(verifyNoTensors(*this)) && succeeded(verifySlices(*this)) &&
       succeeded(verifyAreParameters(*this, getParameters(), tables)));
 }
 

@@ -204,6 +204,7 @@ def Zero_AllGatherOp
     - (C4) `over` is what the module's mesh has as `secondary`, and there are slices,
       which `zero.secondary_slice` made.
     - (C5) `quantized` and `over` exclude each other.
+    - (C6) the parameters' partitions are cut over the same axes.
     ```mlir
     %p = zero.all_gather [@w, @b] : <tensor<2x4xf32>, tensor<4xf32>>
     %q = zero.all_gather [@w] from(%slice : tensor<4xf32>) : <tensor<2x4xf32>>
@@ -272,12 +273,13 @@ def Zero_RefreshResidentOp
   let summary = "Start to gather the resident copies of persisted parameters";
   let description = [{
     Stage 3: parameters below the persistence threshold keep a whole 16-bit copy,
-    gathered once after the update (and once at start), in one group. `from` is
-    as in `zero.all_gather`.
+    gathered once after the update (and once at start), in one operation for each
+    group of ranks that slices are cut over. `from` is as in `zero.all_gather`.
     Constraints
     - (C1) every symbol is a `zero.parameter`.
     - (C2) the pending holds no tensors.
     - (C3) there are as many copies of slices as parameters, or none.
+    - (C4) the parameters' partitions are cut over the same axes.
     ```mlir
     %p = zero.refresh_resident [@ln.w, @ln.b] : <>
     ```
