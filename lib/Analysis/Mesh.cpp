@@ -61,6 +61,11 @@ bool mlir::zero::cutsPositions(AxesAttr axis) {
   return zrt::cutsPositions(axis.getNames().front().str());
 }
 
+bool mlir::zero::cutTogether(AxesAttr axis, AxesAttr other) {
+  return zrt::cutTogether(axis.getNames().front().str(),
+                          other.getNames().front().str());
+}
+
 LogicalResult mlir::zero::verifyMesh(ModuleOp module, TrainingAttr training) {
   auto meshes = module.getOps<MeshOp>();
   if (meshes.empty())

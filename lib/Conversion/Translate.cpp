@@ -186,10 +186,10 @@ LogicalResult Translator::translateParameters() {
     to.name = from.getSymName().str();
     RankedTensorType type = from.getFileType();
     to.shape = type.getShape().vec();
-    if (CutAttr cut = from.getCutAttr())
-      to.cut = {static_cast<uint32_t>(cut.getDim()), cut.getRepeats(),
-                cut.getPieces().vec(),
-                numberOf(cut.getOver(), mesh, program.mesh)};
+    for (CutAttr cut : from.getCutList())
+      to.cuts.push_back({static_cast<uint32_t>(cut.getDim()), cut.getRepeats(),
+                         cut.getPieces().vec(),
+                         numberOf(cut.getOver(), mesh, program.mesh)});
     to.padding = from.getWholeType().getNumElements() - type.getNumElements();
     to.modelType = *toDataType(from.getTensorType().getElementType());
     to.computeType = *toDataType(partition.getComputeType());

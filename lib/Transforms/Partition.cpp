@@ -218,8 +218,7 @@ LogicalResult Partitioner::collectGroups() {
       key = parameter.getAverage() ? optimizer : parameter.getGroupAttr();
     QuantizationAttr quantization = chooseQuantization(parameter, type);
     MemoryTier tier = tiers.choose(parameter.getElements(), type, quantization);
-    CutAttr cut = parameter.getCutAttr();
-    AxesAttr parts = cut ? cut.getOver() : AxesAttr();
+    AxesAttr parts = parameter.getCutAxes(mesh.ranks);
     Group &group = groups
                        .try_emplace({key, type, static_cast<int>(tier),
                                      quantization, parts},

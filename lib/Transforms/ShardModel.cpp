@@ -25,18 +25,24 @@ struct ShardModel : public zero::impl::ShardModelBase<ShardModel> {
     SmallVector<AxesAttr> axes = listModelAxes(getOperation());
     if (axes.empty())
       return;
-    if (axes.size() > 1) {
-      emitError(getOperation().getLoc())
-          << "cannot cut a model over " << axes[0] << " and over " << axes[1]
-          << " at once; give one of them 1 rank";
+    if (failed(verifyAxes(axes)) || failed(verifyWhole()))
       return signalPassFailure();
-    }
+    // Each axis cuts what the others have left. Positions come last, since
+    // where rows go to experts all of them are needed.
+    auto turnOf = [](AxesAttr axis) {
+      return cutsPositions(axis) ? 2 : cutsExperts(axis) ? 1 : 0;
+    };
+    llvm::stable_sort(
+        axes, [&](AxesAttr a, AxesAttr b) { return turnOf(a) < turnOf(b); });
     for (StepOp step : getOperation().getOps<StepOp>())
-      if (step.isModel() && failed(shard(step, axes.front())))
-        return signalPassFailure();
+      for (AxesAttr axis : axes)
+        if (step.isModel() && failed(shard(step, axis)))
+          return signalPassFailure();
   }
 
 private:
+  LogicalResult verifyAxes(ArrayRef<AxesAttr> axes);
+  LogicalResult verifyWhole();
   LogicalResult shard(StepOp step, AxesAttr over);
   LogicalResult shardExperts(StepOp step, AxesAttr over);
 };
@@ -46,10 +52,8 @@ private:
 template <typename ShardingT>
 static void cutParameters(ModuleOp module, const ShardingT &sharding) {
   for (ParameterOp parameter : module.getOps<ParameterOp>())
-    if (CutAttr cut = sharding.cutOf(parameter)) {
-      parameter.setType(cut.getPartType(parameter.getTensorType()));
-      parameter.setCutAttr(cut);
-    }
+    if (CutAttr cut = sharding.cutOf(parameter))
+      parameter.addCut(cut);
 }
 
 template <typename ShardingT>
@@ -148,11 +152,25 @@ LogicalResult ShardModel::shardExperts(StepOp step, AxesAttr over) {
   return success();
 }
 
-LogicalResult ShardModel::shard(StepOp step, AxesAttr over) {
+LogicalResult ShardModel::verifyAxes(ArrayRef<AxesAttr> axes) {
+  for (size_t i = 1; i < axes.size(); ++i)
+    for (AxesAttr other : axes.take_front(i))
+      if (!cutTogether(axes[i], other))
+        return emitError(getOperation().getLoc())
+               << "cannot cut a model over " << other << " and over " << axes[i]
+               << " at once; give one of them 1 rank";
+  return success();
+}
+
+LogicalResult ShardModel::verifyWhole() {
   for (ParameterOp parameter : getOperation().getOps<ParameterOp>())
-    if (parameter.getCutAttr())
+    if (parameter.getCuts())
       return parameter.emitOpError("is cut already; give the model as it was "
                                    "before zero-shard-model");
+  return success();
+}
+
+LogicalResult ShardModel::shard(StepOp step, AxesAttr over) {
   if (cutsExperts(over))
     return shardExperts(step, over);
   if (cutsPositions(over)) {

@@ -44,8 +44,8 @@ void Values::give(Value value, State state) {
 //===----------------------------------------------------------------------===//
 
 static std::optional<Layout> layoutOf(ParameterOp parameter, AxesAttr axis) {
-  CutAttr cut = parameter.getCutAttr();
-  if (!cut || cut.getOver() != axis)
+  CutAttr cut = parameter.getCutOver(axis);
+  if (!cut)
     return std::nullopt;
   return Layout{static_cast<unsigned>(cut.getDim()), blocksOf(cut)};
 }

@@ -88,7 +88,7 @@ public:
   ~EntryMaker() { flush(); }
 
   void add(const Piece &piece) {
-    const bool goesOn = rows > 0 && !parameter.cut.pieces.empty() &&
+    const bool goesOn = rows > 0 && !parameter.cuts.empty() &&
                         piece.count == count &&
                         (rows == 1 || piece.element - last == stride);
     if (!goesOn) {

@@ -48,20 +48,32 @@ int64_t Mesh::numberOf(uint32_t group, int64_t rank) const {
   return group == kAllRanks ? 0 : flatten(group, rank, /*inside=*/false);
 }
 
-int64_t Mesh::numberOf(uint32_t group, uint32_t other, int64_t rank) const {
+bool Mesh::anyHas(const std::vector<uint32_t> &of, size_t axis) const {
+  return std::any_of(of.begin(), of.end(),
+                     [&](uint32_t group) { return has(group, axis); });
+}
+
+int64_t Mesh::numberOf(const std::vector<uint32_t> &of, int64_t rank) const {
   int64_t flat = 0;
   for (size_t axis = 0; axis < axes.size(); ++axis)
-    if (!has(group, axis) && !has(other, axis))
+    if (!anyHas(of, axis))
       flat = flat * axes[axis].size + coordinate(axis, rank);
   return flat;
 }
 
-int64_t Mesh::countOf(uint32_t group, uint32_t other) const {
+int64_t Mesh::countOf(const std::vector<uint32_t> &of) const {
   int64_t count = 1;
   for (size_t axis = 0; axis < axes.size(); ++axis)
-    if (!has(group, axis) && !has(other, axis))
+    if (!anyHas(of, axis))
       count *= axes[axis].size;
   return count;
+}
+
+bool Mesh::meet(uint32_t group, uint32_t other) const {
+  for (size_t axis = 0; axis < axes.size(); ++axis)
+    if (has(group, axis) && has(other, axis))
+      return true;
+  return false;
 }
 
 std::string Mesh::nameOf(uint32_t group) const {

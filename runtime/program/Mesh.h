@@ -40,6 +40,12 @@ inline bool cutsModel(const std::string &name) {
   return isModelAxis(name) || cutsExperts(name);
 }
 
+/// Whether a model can be cut over both of two axes that cut it.
+inline bool cutTogether(const std::string &axis, const std::string &other) {
+  return (cutsParameters(axis) && cutsExperts(other)) ||
+         (cutsExperts(axis) && cutsParameters(other));
+}
+
 /// Indices into `Mesh::axes`, rising.
 struct MeshGroup {
   std::vector<uint32_t> axes;
@@ -64,10 +70,12 @@ struct Mesh {
   int64_t indexIn(uint32_t group, int64_t rank) const;
   /// Which of the equal groups `rank` is in: row-major in the other axes.
   int64_t numberOf(uint32_t group, int64_t rank) const;
-  /// The same of the groups of the axes of both.
-  int64_t numberOf(uint32_t group, uint32_t other, int64_t rank) const;
+  /// The same of the groups of the axes of all of `groups`.
+  int64_t numberOf(const std::vector<uint32_t> &groups, int64_t rank) const;
   /// How many of them there are.
-  int64_t countOf(uint32_t group, uint32_t other) const;
+  int64_t countOf(const std::vector<uint32_t> &groups) const;
+  /// Whether an axis is in both groups.
+  bool meet(uint32_t group, uint32_t other) const;
   /// "shard", "replica x shard", or "all ranks" where there are no axes.
   std::string nameOf(uint32_t group) const;
   /// "replica=2,shard=3"
@@ -78,6 +86,7 @@ struct Mesh {
 private:
   int64_t coordinate(size_t axis, int64_t rank) const;
   bool has(uint32_t group, size_t axis) const;
+  bool anyHas(const std::vector<uint32_t> &groups, size_t axis) const;
   /// Row-major in the axes that are in `group`, or in those that are not.
   int64_t flatten(uint32_t group, int64_t rank, bool inside) const;
 };

@@ -133,14 +133,16 @@ struct Initializer {
 struct ParameterCut {
   uint32_t dim = 0;
   int64_t repeats = 1;
-  std::vector<int64_t> pieces; ///< none: every rank has the whole
+  std::vector<int64_t> pieces;
   uint32_t group = kAllRanks;
 };
 
 struct Parameter {
   std::string name;
   std::vector<int64_t> shape; ///< in files, whole
-  ParameterCut cut;
+  /// None: every rank has the whole. Each is of another dimension, and its
+  /// group of other axes.
+  std::vector<ParameterCut> cuts;
   /// Elements behind its own, which are 0: in the partition's flat space, or,
   /// where it is cut, in what the last ranks have.
   uint64_t padding = 0;
@@ -332,11 +334,12 @@ struct Program {
   /// Elements of a parameter that one rank has of the whole, in memory; where
   /// it is cut, padding that is among them included.
   uint64_t elementsOf(const Parameter &parameter) const {
-    const auto all = static_cast<uint64_t>(parameter.elements());
-    return parameter.cut.pieces.empty()
-               ? all
-               : (all + parameter.padding) /
-                     static_cast<uint64_t>(ranksOf(parameter.cut.group));
+    auto elements = static_cast<uint64_t>(parameter.elements());
+    if (!parameter.cuts.empty())
+      elements += parameter.padding;
+    for (const ParameterCut &cut : parameter.cuts)
+      elements /= static_cast<uint64_t>(ranksOf(cut.group));
+    return elements;
   }
   /// Ranks that have samples of their own, and the place of `rank` among them.
   int64_t sampleRanks() const { return ranksOf(mesh.samples); }

@@ -167,7 +167,7 @@ ZRT_FIELDS(Command, opcode, kernel, buffers, collective, parts, group, stream,
            ticket, prescaled, traffic, label, location)
 ZRT_FIELDS(Initializer, kind, a, b)
 ZRT_FIELDS(ParameterCut, dim, repeats, pieces, group)
-ZRT_FIELDS(Parameter, name, shape, cut, padding, modelType, computeType, init,
+ZRT_FIELDS(Parameter, name, shape, cuts, padding, modelType, computeType, init,
            trainable, partition, memberOffset, packedOffset, location)
 ZRT_FIELDS(Segment, offset, size)
 ZRT_FIELDS(Optimizer, name, learningRate, weightDecay)
@@ -253,13 +253,12 @@ static void checkShape(const std::vector<int64_t> &shape,
 }
 
 /// The pieces are the whole dimension, and each has a part for every rank.
-static void checkCut(const Program &program, const Parameter &parameter) {
-  const ParameterCut &cut = parameter.cut;
-  if (cut.pieces.empty())
-    return;
+static void checkCut(const Program &program, const Parameter &parameter,
+                     const ParameterCut &cut) {
   int64_t whole = 0;
   const bool hasPadding = parameter.padding != 0;
-  bool fits = cut.dim < parameter.shape.size() && cut.repeats >= 1 &&
+  bool fits = !cut.pieces.empty() && cut.dim < parameter.shape.size() &&
+              cut.repeats >= 1 &&
               (!hasPadding || (cut.dim == 0 && cut.pieces.size() == 1));
   for (int64_t piece : cut.pieces)
     fits = fits && piece > 0 && piece % program.ranksOf(cut.group) == 0 &&
@@ -278,9 +277,23 @@ static void checkCut(const Program &program, const Parameter &parameter) {
                              ", or that its ranks do not divide");
 }
 
+/// Each cut by itself, and that no two are of one dimension or one axis.
+static void checkCuts(const Program &program, const Parameter &parameter) {
+  const std::vector<ParameterCut> &cuts = parameter.cuts;
+  for (size_t i = 0; i < cuts.size(); ++i) {
+    checkCut(program, parameter, cuts[i]);
+    for (size_t j = 0; j < i; ++j)
+      if (cuts[i].dim == cuts[j].dim ||
+          program.mesh.meet(cuts[i].group, cuts[j].group))
+        throw std::runtime_error("program: parameter " + parameter.name +
+                                 " is cut twice in one dimension, or over one "
+                                 "axis");
+  }
+}
+
 /// Padding is in the partition, behind the parameter.
 static void checkPadding(const Program &program, const Parameter &parameter) {
-  if (parameter.padding == 0 || !parameter.cut.pieces.empty())
+  if (parameter.padding == 0 || !parameter.cuts.empty())
     return;
   uint64_t end = 0;
   if (parameter.partition < 0 ||
@@ -346,8 +359,9 @@ static void checkIndices(const Program &program) {
   }
   for (const Parameter &parameter : program.parameters) {
     checkShape(parameter.shape, "parameter " + parameter.name);
-    checkGroup(parameter.cut.group, "parameter " + parameter.name);
-    checkCut(program, parameter);
+    for (const ParameterCut &cut : parameter.cuts)
+      checkGroup(cut.group, "parameter " + parameter.name);
+    checkCuts(program, parameter);
     if (parameter.partition != -1)
       checkIndex(static_cast<uint32_t>(parameter.partition),
                  program.partitions.size(), "parameter " + parameter.name,

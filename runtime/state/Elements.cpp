@@ -236,15 +236,15 @@ struct Holders {
 /// Those of the elements of `parameter` that `rank` has.
 static Holders holdersOf(const Program &program, const Parameter &parameter,
                          bool sharded, int rank) {
-  const Mesh &mesh = program.mesh;
-  const bool isCut = !parameter.cut.pieces.empty();
-  if (!sharded && !isCut)
+  std::vector<uint32_t> groups;
+  if (sharded)
+    groups.push_back(partitionOf(program, parameter).group);
+  for (const ParameterCut &cut : parameter.cuts)
+    groups.push_back(cut.group);
+  if (groups.empty())
     return {uint64_t(program.training.ranks), uint64_t(rank)};
-  const uint32_t group =
-      sharded ? partitionOf(program, parameter).group : parameter.cut.group;
-  const uint32_t other = isCut ? parameter.cut.group : group;
-  return {uint64_t(mesh.countOf(group, other)),
-          uint64_t(mesh.numberOf(group, other, rank))};
+  return {uint64_t(program.mesh.countOf(groups)),
+          uint64_t(program.mesh.numberOf(groups, rank))};
 }
 
 void zrt::forEachShare(const Program &program, const Parameter &parameter,

@@ -167,10 +167,15 @@ void Lister::addExchange(ExchangeValueOp op) {
 }
 
 void Lister::addParameter(ParameterOp op) {
-  if (CutAttr halves = op.getCut() ? halve(op.getCutAttr()) : CutAttr())
-    add("of other pieces", [=](Operation *changed) {
-      cast<ParameterOp>(changed).setCutAttr(halves);
-    });
+  SmallVector<CutAttr, 2> all = op.getCutList();
+  for (size_t index = 0; index < all.size(); ++index)
+    if (CutAttr halves = halve(all[index]))
+      add("of other pieces", [=](Operation *changed) {
+        SmallVector<Attribute> cuts(
+            llvm::to_vector(cast<ParameterOp>(changed).getCuts()->getValue()));
+        cuts[index] = halves;
+        changed->setAttr("cuts", ArrayAttr::get(changed->getContext(), cuts));
+      });
 }
 
 void Lister::addGradient(GradientOp op) {

@@ -59,6 +59,9 @@ bool cutsPositions(AxesAttr axis);
 /// Whether they have some of the experts, and samples of their own.
 bool cutsExperts(AxesAttr axis);
 
+/// Whether a model can be cut over both of two such axes.
+bool cutTogether(AxesAttr axis, AxesAttr other);
+
 /// Checks that a module has at most one `zero.mesh`, of the ranks of
 /// `training`.
 LogicalResult verifyMesh(ModuleOp module, TrainingAttr training);

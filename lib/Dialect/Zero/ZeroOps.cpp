@@ -43,31 +43,89 @@ LogicalResult ParameterOp::verify() {
            << (getFrozen() ? "'frozen'" : "an average")
            << ": only a parameter that could be trained is unused; leave it "
               "out";
-  if (getCut() && failed(verifyCut()))
+  if (getCuts() && failed(verifyCuts()))
     return failure();
   return getRows() ? verifyRows() : success();
 }
 
-LogicalResult ParameterOp::verifyCut() { // (C7)
-  CutAttr cut = getCutAttr();
+LogicalResult ParameterOp::verifyCuts() { // (C7)
   if (getAverage())
     return emitOpError("is cut and an average, wanted one of the two");
-  if (getRows() && (cut.getDim() != 0 || cut.getRepeats() != 1 ||
-                    cut.getPieces().size() != 1))
-    return emitOpError("is cut as ")
-           << cut << " and has padding, which is behind all of its rows; "
-           << "wanted a cut of dimension 0 in one piece";
-  if (cut.fitsPart(getTensorType()))
-    return success();
-  return emitOpError("is cut as ")
-         << cut << ", which gives each rank " << cut.getPartSize()
-         << " indices of dimension " << cut.getDim() << ", and its type is "
-         << getTensorType();
+  SmallVector<CutAttr, 2> cuts = getCutList();
+  for (auto [index, cut] : llvm::enumerate(cuts)) {
+    if (getRows() && (cut.getDim() != 0 || cut.getRepeats() != 1 ||
+                      cut.getPieces().size() != 1))
+      return emitOpError("is cut as ")
+             << cut << " and has padding, which is behind all of its rows; "
+             << "wanted a cut of dimension 0 in one piece";
+    if (!cut.fitsPart(getTensorType()))
+      return emitOpError("is cut as ")
+             << cut << ", which gives each rank " << cut.getPartSize()
+             << " indices of dimension " << cut.getDim() << ", and its type is "
+             << getTensorType();
+    for (CutAttr other : ArrayRef(cuts).take_front(index))
+      if (other.getDim() == cut.getDim() ||
+          other.getOver().without(cut.getOver()) != other.getOver())
+        return emitOpError("is cut as ")
+               << other << " and as " << cut
+               << ", wanted another dimension and other axes for each";
+  }
+  return success();
+}
+
+SmallVector<CutAttr, 2> ParameterOp::getCutList() {
+  SmallVector<CutAttr, 2> cuts;
+  if (std::optional<ArrayAttr> given = getCuts())
+    llvm::append_range(cuts, given->getAsRange<CutAttr>());
+  return cuts;
+}
+
+CutAttr ParameterOp::getCutOver(AxesAttr axis) {
+  for (CutAttr cut : getCutList())
+    if (cut.getOver() == axis)
+      return cut;
+  return {};
+}
+
+AxesAttr ParameterOp::getCutAxes(AxesAttr mesh) {
+  AxesAttr others = mesh;
+  for (CutAttr cut : getCutList())
+    others = others ? others.without(cut.getOver()) : others;
+  return mesh.without(others);
+}
+
+void ParameterOp::addCut(CutAttr cut) {
+  SmallVector<CutAttr, 2> cuts = getCutList();
+  cuts.push_back(cut);
+  setType(cut.getPartType(getTensorType()));
+  setCutsAttr(
+      Builder(getContext())
+          .getArrayAttr(SmallVector<Attribute>(cuts.begin(), cuts.end())));
 }
 
 RankedTensorType ParameterOp::getWholeType() {
-  return getCut() ? getCutAttr().getWholeType(getTensorType())
-                  : getTensorType();
+  RankedTensorType type = getTensorType();
+  for (CutAttr cut : getCutList())
+    type = cut.getWholeType(type);
+  return type;
+}
+
+static ParseResult parseCuts(OpAsmParser &parser, ArrayAttr &cuts) {
+  SmallVector<Attribute> found;
+  auto parse = [&]() -> ParseResult {
+    auto cut = dyn_cast_if_present<CutAttr>(CutAttr::parse(parser, {}));
+    found.push_back(cut);
+    return success(cut != nullptr);
+  };
+  if (parser.parseCommaSeparatedList(parse))
+    return failure();
+  cuts = parser.getBuilder().getArrayAttr(found);
+  return success();
+}
+
+static void printCuts(OpAsmPrinter &printer, ParameterOp, ArrayAttr cuts) {
+  llvm::interleaveComma(
+      cuts, printer, [&](Attribute cut) { cast<CutAttr>(cut).print(printer); });
 }
 
 RankedTensorType ParameterOp::getFileType() {

@@ -214,6 +214,17 @@ LogicalResult PartitionOp::verify() {
                  succeeded(verifyQuantized(*this)));
 }
 
+/// Whether `parts` are the axes that a parameter is cut over.
+static bool isCutOver(ParameterOp parameter, AxesAttr parts) {
+  AxesAttr left = parts;
+  for (CutAttr cut : parameter.getCutList()) {
+    if (!parts || !parts.contains(cut.getOver()))
+      return false;
+    left = left ? left.without(cut.getOver()) : left;
+  }
+  return !left;
+}
+
 LogicalResult PartitionOp::verifySymbolUses(SymbolTableCollection &tables) {
   for (MemberAttr member : getMemberRange()) { // (C3)
     auto parameter = tables.lookupNearestSymbolFrom<ParameterOp>(
@@ -221,12 +232,11 @@ LogicalResult PartitionOp::verifySymbolUses(SymbolTableCollection &tables) {
     if (!parameter)
       return emitOpError("names ")
              << member.getParameter() << ", which is no 'zero.parameter'";
-    AxesAttr parts = // (C12)
-        parameter.getCutAttr() ? parameter.getCutAttr().getOver() : AxesAttr();
-    if (parts != getPartsAttr()) {
+    if (!isCutOver(parameter, getPartsAttr())) { // (C12)
       InFlightDiagnostic error = emitOpError("holds ") << member.getParameter();
-      parts ? error << ", which is cut over " << parts
-            : error << ", which is whole";
+      parameter.getCuts()
+          ? error << ", which is cut as " << *parameter.getCuts()
+          : error << ", which is whole";
       error << "; wanted the parameters of a partition to be cut alike";
       error.attachNote(parameter.getLoc()) << "parameter declared here";
       return error;

@@ -80,7 +80,7 @@ public:
   void fill(Parameter &value) {
     visitFields(value, *this);
     value.shape = {next(), 0, 90};
-    value.cut = {2, 5, {12, 6}, 1};
+    value.cuts = {{2, 5, {12, 6}, 1}};
     value.memberOffset = static_cast<uint64_t>(next());
     value.padding = static_cast<uint64_t>(next());
     value.partition = 1;
@@ -91,7 +91,7 @@ public:
     for (Parameter &value : values)
       fill(value);
     values[0].padding = 0;
-    values[1].cut = {};
+    values[1].cuts = {};
   }
   void fill(TensorType &value) {
     value = {DataType::U16, {next(), next(), 1}, {next(), next(), 1}};
@@ -322,17 +322,20 @@ TEST(Program, PaddingIsChecked) {
 }
 
 TEST(Program, PiecesAreTheDimension) {
-  const auto errorOf = [](ParameterCut cut, uint64_t padding = 0) {
+  const auto errorOfAll = [](std::vector<ParameterCut> cuts, uint64_t padding) {
     Program program, back;
     program.training.ranks = 2;
     program.mesh = {{{"data", 1}, {"tensor", 2}}, {{{0, 1}}, {{1}}}, 0};
     program.parameters.resize(1);
     program.parameters[0].name = "w";
     program.parameters[0].shape = {5, 12};
-    program.parameters[0].cut = std::move(cut);
+    program.parameters[0].cuts = std::move(cuts);
     program.parameters[0].padding = padding;
     std::string bytes = serialize(program), error;
     return parse(bytes.data(), bytes.size(), back, error) ? "" : error;
+  };
+  const auto errorOf = [&](ParameterCut cut, uint64_t padding = 0) {
+    return errorOfAll({std::move(cut)}, padding);
   };
   EXPECT_EQ(errorOf({1, 1, {12}, 1}), "");
   EXPECT_EQ(errorOf({1, 2, {4, 2}, 1}), "");
@@ -356,6 +359,27 @@ TEST(Program, PiecesAreTheDimension) {
         {{0, 1, {4, 2}, 1}, 12},
         {{1, 1, {14}, 1}, 10}})
     EXPECT_NE(errorOf(cut, padding), "");
+}
+
+TEST(Program, CutsAreOfOtherDimensionsAndAxes) {
+  const auto errorOf = [](std::vector<ParameterCut> cuts) {
+    Program program, back;
+    program.training.ranks = 4;
+    program.mesh = {
+        {{"tensor", 2}, {"expert", 2}}, {{{0, 1}}, {{0}}, {{1}}}, 0};
+    program.parameters.resize(1);
+    program.parameters[0].name = "w";
+    program.parameters[0].shape = {4, 12};
+    program.parameters[0].cuts = std::move(cuts);
+    std::string bytes = serialize(program), error;
+    return parse(bytes.data(), bytes.size(), back, error) ? "" : error;
+  };
+  EXPECT_EQ(errorOf({{1, 1, {12}, 1}, {0, 1, {4}, 2}}), "");
+  const std::string twice =
+      "program: parameter w is cut twice in one dimension, or over one axis";
+  EXPECT_EQ(errorOf({{1, 1, {12}, 1}, {1, 1, {12}, 2}}), twice);
+  EXPECT_EQ(errorOf({{1, 1, {12}, 1}, {0, 1, {4}, 1}}), twice);
+  EXPECT_EQ(errorOf({{1, 1, {12}, 1}, {0, 1, {4}, 0}}), twice);
 }
 
 TEST(Program, StridesAreChecked) {

@@ -172,12 +172,14 @@ TEST(StateWeights, ReplicasWriteTheSameFile) {
 }
 
 /// `program` on as many times the ranks, which each have a part of every
-/// parameter, of two pieces where its last dimension has as many indices.
-Program cutInParts(Program program, int parts) {
+/// parameter, of two pieces where its last dimension has as many indices, and
+/// another time where it has experts, its first dimension.
+Program cutInParts(Program program, int parts, int experts = 1) {
   const int shards = program.training.ranks;
-  program.training.ranks = shards * parts;
-  program.mesh.axes = {{"data", shards}, {"tensor", parts}};
-  program.mesh.groups = {{{0, 1}}, {{0}}, {{1}}};
+  program.training.ranks = shards * parts * experts;
+  program.mesh.axes = {
+      {"data", shards}, {"tensor", parts}, {"expert", experts}};
+  program.mesh.groups = {{{0, 1, 2}}, {{0}}, {{1}}, {{2}}};
   program.mesh.samples = 1;
   for (Partition &partition : program.partitions) {
     partition.group = 1;
@@ -192,11 +194,15 @@ Program cutInParts(Program program, int parts) {
     if (parameter.elements() == 0 || parameter.shape.empty())
       continue; // whole on every rank
     int64_t &size = parameter.shape.back();
-    parameter.cut = {
-        uint32_t(parameter.shape.size() - 1), 1, {size * parts}, 2};
+    parameter.cuts = {
+        {uint32_t(parameter.shape.size() - 1), 1, {size * parts}, 2}};
     if (size > 1)
-      parameter.cut.pieces = {(size - 1) * parts, parts};
+      parameter.cuts[0].pieces = {(size - 1) * parts, parts};
     size *= parts;
+    if (experts == 1 || parameter.shape.size() == 1)
+      continue;
+    parameter.shape.front() *= experts;
+    parameter.cuts.push_back({0, 1, {parameter.shape.front()}, 3});
   }
   return program;
 }
@@ -209,8 +215,10 @@ TEST(StateWeights, PartsAreWrittenAsTheWhole) {
   for (int stage : {0, 1, 2, 3})
     for (int shards : {1, 2})
       for (int parts : {2, 3}) {
+        // Three parts, of three experts.
         Program program =
-            cutInParts(sampleProgram(stage, shards, DataType::BF16), parts);
+            cutInParts(sampleProgram(stage, shards, DataType::BF16), parts,
+                       /*experts=*/parts == 3 ? 3 : 1);
         expectNone(save(path, program, 6));
         SafeTensorsFile file(path);
         for (const Parameter &parameter : program.parameters) {
@@ -232,10 +240,10 @@ TEST(StateWeights, PaddingOfPartsIsNotWritten) {
     Program program = cutInParts(sampleProgram(2, shards, DataType::BF16), 2);
     Parameter *padded = nullptr;
     for (Parameter &parameter : program.parameters)
-      if (parameter.shape.size() == 1 && !parameter.cut.pieces.empty())
+      if (parameter.shape.size() == 1 && !parameter.cuts.empty())
         padded = &parameter;
     ASSERT_NE(padded, nullptr);
-    padded->cut.pieces = {padded->shape[0]};
+    padded->cuts[0].pieces = {padded->shape[0]};
     padded->shape[0] -= 1;
     padded->padding = 1;
     expectNone(save(path, program, 6));

@@ -38,7 +38,7 @@ static std::string describe(AxesAttr axes) {
 static void printCut(ParameterOp parameter, CutAttr cut) {
   llvm::outs() << "cut over " << describe(cut.getOver()) << " in dimension "
                << cut.getDim() << " of "
-               << cut.getWholeType(parameter.getTensorType());
+               << parameter.getWholeType();
   if (cut.getRepeats() != 1 || cut.getPieces().size() != 1) {
     llvm::outs() << ": a rank has its part of each of the pieces ";
     llvm::interleaveComma(cut.getPieces(), llvm::outs());
@@ -60,7 +60,7 @@ static void printPartition(ParameterOp parameter, PartitionOp partition,
                << "\n";
   if (std::string where = describePlace(parameter.getLoc()); !where.empty())
     llvm::outs() << "declared at " << where << "\n";
-  if (CutAttr cut = parameter.getCutAttr())
+  for (CutAttr cut : parameter.getCutList())
     printCut(parameter, cut);
   auto module = parameter->getParentOfType<ModuleOp>();
   if (partition.isTrainable() && !module.getOps<MeshOp>().empty())

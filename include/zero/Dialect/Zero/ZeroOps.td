@@ -29,7 +29,7 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
 
     With `cut` the parameter is what one rank has of it: the type is that of the part,
     and weights, initial values and checkpoints are about the whole. `zero-shard-model`
-    adds it.
+    adds it, one for each axis that cuts the parameter.
 
     `unused` says that no gradient reaches a parameter that is not frozen, so that it is
     left untouched. `zero-differentiate` adds it.
@@ -43,8 +43,9 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
     - (C5) `rows` is in [1, D] where the first dimension is D, of all ranks where it is
       cut, and the parameter is no average.
     - (C6) an `unused` parameter is not frozen, and no average.
-    - (C7) the dimension that is `cut` has the size of a part, and the parameter is no
-      average. With `rows`, it is the first dimension, of one piece.
+    - (C7) a dimension that is `cut` has the size of a part, and the parameter is no
+      average. With `rows`, it is the first dimension, of one piece. Each `cut` is of
+      another dimension and over other axes.
 
     The attribute `zero.sharding` says which dimension an axis `tensor` is to cut, or -1
     that it is to cut none; without it `zero-shard-model` chooses.
@@ -56,18 +57,19 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
     zero.parameter @bn.running_mean : tensor<16xf32> = #zero.zeros average 0.1
     zero.parameter @wte : tensor<50304x768xf32> = #zero.normal<std = 0.02> rows 50257
     zero.parameter @fc2.w : tensor<125x10xf32> = #zero.zeros cut <dim 0 of [250] over <tensor = 2>>
+    zero.parameter @up : tensor<2x64x16xf32> = #zero.ones cut <dim 1 of [128] over <tensor = 2>>, <dim 0 of [4] over <expert = 2>>
     zero.parameter @fc3.w : tensor<250x10xf32> = #zero.zeros {zero.sharding = -1 : i64}
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type,
       AnyAttr:$init, DefaultValuedStrAttr<StrAttr, "default">:$group,
       UnitAttr:$frozen, OptionalAttr<F64Attr>:$average,
-      OptionalAttr<I64Attr>:$rows, OptionalAttr<Zero_CutAttr>:$cut,
+      OptionalAttr<I64Attr>:$rows, OptionalAttr<TypedArrayAttrBase<Zero_CutAttr, "cuts">>:$cuts,
       UnitAttr:$unused);
   let assemblyFormat = [{
     $sym_name `:` $type `=` $init (`group` $group^)? (`frozen` $frozen^)?
     (`unused` $unused^)? (`average` $average^)? (`rows` $rows^)?
-    (`cut` $cut^)? attr-dict
+    (`cut` custom<Cuts>($cuts)^)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -76,6 +78,14 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
     }
     /// Elements in memory, padding included.
     int64_t getElements() { return getTensorType().getNumElements(); }
+    /// How it is cut, over each axis that cuts it.
+    ::llvm::SmallVector<CutAttr, 2> getCutList();
+    /// How it is cut over `axis`; null: every rank of the axis has all of it.
+    CutAttr getCutOver(AxesAttr axis);
+    /// The axes that it is cut over, in the order of `mesh`; null where it is whole.
+    AxesAttr getCutAxes(AxesAttr mesh);
+    /// Cuts it once more; its type becomes that of a part.
+    void addCut(CutAttr cut);
     /// The type of the whole, of which each rank has a part where it is cut.
     ::mlir::RankedTensorType getWholeType();
     /// The type in files: whole, and without padding.
@@ -89,7 +99,7 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
     }
     ::llvm::LogicalResult verifyAverage();
     ::llvm::LogicalResult verifyRows();
-    ::llvm::LogicalResult verifyCut();
+    ::llvm::LogicalResult verifyCuts();
   }];
 }
 
