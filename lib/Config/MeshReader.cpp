@@ -65,10 +65,10 @@ static std::string findInvalid(const Axes &axes) {
     if (llvm::MulOverflow(ranks, axis.size, ranks) || ranks > kMaxCount)
       return "the axes have more than " + std::to_string(kMaxCount) + " ranks";
     if (axis.size > 1 && zrt::cutsModel(axis.name)) {
-      if (model)
+      if (model && !zrt::cutTogether(model->name, axis.name))
         return "axes '" + model->name + "' and '" + axis.name +
-               "' would both cut the model, which is not supported; give one "
-               "of them 1 rank";
+               "' would both cut the model, which is supported for 'tensor' "
+               "and 'expert' only; give one of them 1 rank";
       model = &axis;
     }
   }

@@ -9,12 +9,22 @@ using namespace mlir;
 using namespace mlir::zero;
 using namespace mlir::zero::verify;
 
-/// Parts are those of one axis.
-LogicalResult Values::checkGroup(Operation *op, AxesAttr over) {
-  if (over == axis || !isOver(over))
+/// Parts are those of one axis, and no axis has parts of what another one cuts.
+LogicalResult Values::checkGroup(Operation *op, AxesAttr over,
+                                 ArrayRef<int64_t> dims) {
+  if (over == axis)
     return success();
-  return op->emitOpError("cuts over several axes, ")
-         << over << "; wanted one axis at a time";
+  if (isOver(over))
+    return op->emitOpError("cuts over several axes, ")
+           << over << "; wanted one axis at a time";
+  const State state = statesOf(op->getOperand(0)).front();
+  for (const Layout &layout : state.layouts)
+    if (llvm::is_contained(dims, static_cast<int64_t>(layout.dim)))
+      return op->emitOpError("over ")
+             << over << " needs all of dimension " << layout.dim
+             << " of what is over " << axis << ' ' << describe(state)
+             << "; wanted another dimension for each axis";
+  return success();
 }
 
 LogicalResult Values::visitReplicate(ReplicateOp op) {
@@ -98,7 +108,7 @@ static void makeOwn(SliceValueOp op, const State &whole, State &part) {
 }
 
 LogicalResult Values::visitSlice(SliceValueOp op) {
-  if (failed(checkGroup(op, op.getCut().getOver())))
+  if (failed(checkGroup(op, op.getCut().getOver(), op.getCut().getDim())))
     return failure();
   State state = statesOf(op.getValue()).front();
   if (op.getCut().getOver() == axis) {
@@ -139,7 +149,7 @@ static LogicalResult checkSamples(Operation *op, CutAttr cut) {
 }
 
 LogicalResult Values::visitGather(GatherValueOp op) {
-  if (failed(checkGroup(op, op.getCut().getOver())))
+  if (failed(checkGroup(op, op.getCut().getOver(), op.getCut().getDim())))
     return failure();
   State state = statesOf(op.getValue()).front();
   // Samples of each, though what follows from them may be the same.
@@ -173,7 +183,7 @@ LogicalResult Values::visitGather(GatherValueOp op) {
 
 /// Each rank gets its part of the sum, or what is of its own samples.
 LogicalResult Values::visitScatter(ScatterValueOp op) {
-  if (failed(checkGroup(op, op.getCut().getOver())))
+  if (failed(checkGroup(op, op.getCut().getOver(), op.getCut().getDim())))
     return failure();
   State state = statesOf(op.getValue()).front();
   if (op.getCut().getOver() == axis) {
@@ -201,7 +211,8 @@ LogicalResult Values::visitScatter(ScatterValueOp op) {
 
 /// Parts of one dimension become those of another.
 LogicalResult Values::visitExchange(ExchangeValueOp op) {
-  if (failed(checkGroup(op, op.getFrom().getOver())))
+  if (failed(checkGroup(op, op.getFrom().getOver(),
+                        {op.getFrom().getDim(), op.getTo().getDim()})))
     return failure();
   State state = statesOf(op.getValue()).front();
   if (op.getFrom().getOver() == axis) {

@@ -38,7 +38,8 @@ private:
   std::optional<State> exchanged(Value value, const State &state) const;
   LogicalResult visitStrided(StridedOp op);
   LogicalResult visitSend(Operation *op);
-  LogicalResult checkGroup(Operation *op, AxesAttr over);
+  LogicalResult checkGroup(Operation *op, AxesAttr over,
+                           ArrayRef<int64_t> dims = {});
   LogicalResult checkCaptured(Operation *op);
   LogicalResult checkReplicas(Operation *op, MutableArrayRef<State> results);
   bool isOver(AxesAttr over) const {

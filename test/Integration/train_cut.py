@@ -128,7 +128,7 @@ def check_precisions(folder, case):
 
     wanted = whole(folder, case.model, case.batch_ranks)
     # Sums of f16 have a factor for all gradients, and experts' have another group.
-    for precision in ("bf16",) if case.axis == "expert" else ("bf16", "f16"):
+    for precision in ("bf16",) if "expert" in case.cut else ("bf16", "f16"):
         alone = Setup(0, case.batch_ranks, precision, ACCUMULATION, model=case.model + ".mlir")
         one = max(distance(whole(folder, case.model, case.batch_ranks, precision), wanted),
                   distance(execute(folder, alone, steps=STEPS,
@@ -176,7 +176,7 @@ def generate(folder, name, kind, *options):
 
 def check_dropout(folder, case):
     """Ranks drop what one rank drops of their parts, of one sample."""
-    experts = ("--experts", "4", "--hidden", "48") if case.axis == "expert" else ()
+    experts = ("--experts", "4", "--hidden", "48") if "expert" in case.cut else ()
     path = generate(folder, "dropout.mlir", "llama" if experts else "gpt", *experts, "--dropout",
                     "0.1", "--micro-batch", "1")
 
@@ -212,7 +212,7 @@ def check_padding(folder, case):
     compare("257 rows", found, wanted, (1e-5, 1e-4, 1e-4))
     # Of so many tokens, what the embedding gives is dearer than its table.
     check_traffic(cut, found, "tensor",
-                  traffic_of_tensor(case.cut_ranks, 1, 2 * 64, 2 * 64 * 32, tables=1))
+                  traffic_of_tensor(case.cut["tensor"], 1, 2 * 64, 2 * 64 * 32, tables=1))
     run(cut, 5, "-saving", "--checkpoint", saved, "--checkpoint-every", "5", mpi=case.mpi)
     resumed = run(one, 10, "-resumed", "--checkpoint", saved, "--resume")
     close("257 rows, resumed", resumed.column("loss"), wanted.column("loss")[5:], 1e-5)
@@ -224,21 +224,25 @@ class Case:
     def __init__(self, model, mesh, kind):
         self.model, self.mesh, self.mpi = model, mesh, kind == "mpi"
         self.ranks = math.prod(int(axis.split("=")[1]) for axis in mesh.split(","))
-        self.axis = next(axis for axis in ("tensor", "sequence", "expert") if axis in mesh)
-        self.cut_ranks = self.setup(0).axes[self.axis]
+        axes = self.setup(0).axes
+        # The axes that cut the model, with their ranks.
+        self.cut = {axis: axes[axis] for axis in ("tensor", "sequence", "expert") if axis in axes}
         # Ranks with experts of their own have samples of their own.
-        self.batch_ranks = self.ranks // (1 if self.axis == "expert" else self.cut_ranks)
+        self.batch_ranks = self.ranks // axes.get("tensor", 1) // axes.get("sequence", 1)
 
-    def traffic(self):
-        """Elements that a rank sends over the axis in a micro-batch."""
+    def traffic(self, axis):
+        """Elements that a rank sends over an axis in a micro-batch."""
         layers, tokens, elements, groups, chosen = MODELS[self.model]
-        if self.axis == "tensor":
-            return traffic_of_tensor(self.cut_ranks, layers, tokens, elements, chosen=chosen)
-        if self.axis == "expert":
-            return traffic_of_experts(self.cut_ranks, layers, tokens, elements, chosen)
+        ranks = self.cut[axis]
+        if axis == "tensor":
+            # Rows of experts are those that the ranks of `expert` have chosen.
+            return traffic_of_tensor(ranks, layers, tokens, elements,
+                                     chosen=chosen * self.cut.get("expert", 1))
+        if axis == "expert":
+            return traffic_of_experts(ranks, layers, tokens, elements, chosen)
         if chosen:
             return None  # layers of experts are whole over `sequence`
-        return traffic_of_sequence(self.cut_ranks, layers, elements, groups)
+        return traffic_of_sequence(ranks, layers, elements, groups)
 
     def setup(self, stage, precision="f32", deterministic=False, **options):
         return Setup(stage, self.ranks, precision, ACCUMULATION, deterministic,
@@ -270,7 +274,8 @@ def main():
             setup = case.setup(stage, **options)
             run = case.run(folder, stage, **options)
             compare(setup.name, run, wanted, tolerances)
-            check_traffic(setup, run, case.axis, case.traffic())
+            for axis in case.cut:
+                check_traffic(setup, run, axis, case.traffic(axis))
             print(setup.name + ": equal")
     check_weights(folder, case, check_stages(folder, case))
     check_options(folder, case)
@@ -278,7 +283,7 @@ def main():
     check_precisions(folder, case)
     check_resume(folder, case)
     check_dropout(folder, case)
-    if case.axis == "tensor":
+    if list(case.cut) == ["tensor"]:
         check_padding(folder, case)
     print("ok")
 

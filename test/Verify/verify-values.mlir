@@ -671,3 +671,16 @@ zero.step @swapped(%x0: tensor<4x8xf32> {zero.input = "x"}, %i: tensor<4x2xi32> 
   %l = nn.reduce sum %z dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
   zero.yield %l : tensor<f32>
 }
+
+// -----
+
+// One axis has parts of the dimension that another one cuts.
+zero.mesh @mesh <data = 1, tensor = 2, expert = 2>
+zero.parameter @w : tensor<4x8xf32> = #zero.ones cut <dim 0 of [8] over <tensor = 2>>
+zero.step @both(%x: tensor<3x8xf32> {zero.input = "x"}) {
+  %w = zero.load @w : tensor<4x8xf32>
+  // expected-error @below {{over #zero.axes<expert = 2> needs all of dimension 0 of what is over #zero.axes<tensor = 2> cut in dimension 0 into parts of [4]; wanted another dimension for each axis}}
+  %s = zero.slice_value %w cut <dim 0 of [4] over <expert = 2>> : tensor<4x8xf32> -> tensor<2x8xf32>
+  %l = nn.reduce sum %s dims [0, 1] : (tensor<2x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}

@@ -3,6 +3,7 @@
 #include "Checks.h"
 
 #include "zero/Dialect/Zero/Zero.h"
+#include "zero/Interfaces/Factors.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
@@ -170,6 +171,63 @@ LogicalResult ScatterValueOp::verifySymbolUses(SymbolTableCollection &) {
 }
 LogicalResult ExchangeValueOp::verifySymbolUses(SymbolTableCollection &) {
   return verifyIsOfMesh(*this, getFrom().getOver());
+}
+
+//===----------------------------------------------------------------------===//
+// Factors
+//===----------------------------------------------------------------------===//
+
+static zrt::Factors linear(zrt::Factors factors) {
+  factors.operands.front().isLinear = true;
+  return factors;
+}
+
+zrt::Factors ReplicateOp::getFactors() {
+  return linear(elementwiseFactors(*this));
+}
+zrt::Factors CountOnceOp::getFactors() {
+  return linear(elementwiseFactors(*this));
+}
+zrt::Factors TermValueOp::getFactors() {
+  return linear(elementwiseFactors(*this));
+}
+zrt::Factors AllReduceValueOp::getFactors() {
+  return linear(elementwiseFactors(*this));
+}
+
+/// Of the dimensions `cut` all is needed, and each index of the others by
+/// itself.
+static zrt::Factors factorsAround(Operation *op, ArrayRef<int64_t> cut) {
+  zrt::Factors factors;
+  zrt::FactoredTensor from, to;
+  auto shapeOf = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getShape();
+  };
+  for (auto [dim, sizes] : llvm::enumerate(llvm::zip_equal(
+           shapeOf(op->getOperand(0)), shapeOf(op->getResult(0))))) {
+    auto [before, after] = sizes;
+    bool isCut = llvm::is_contained(cut, static_cast<int64_t>(dim));
+    auto kind = isCut ? zrt::FactorKind::Whole : zrt::FactorKind::Parallel;
+    from.dimensions.push_back(addFactor(factors, kind, before));
+    to.dimensions.push_back(isCut ? addFactor(factors, kind, after)
+                                  : from.dimensions.back());
+  }
+  factors.operands.push_back(from);
+  factors.results.push_back(to);
+  return linear(std::move(factors));
+}
+
+zrt::Factors SliceValueOp::getFactors() {
+  return factorsAround(*this, getCut().getDim());
+}
+zrt::Factors GatherValueOp::getFactors() {
+  return factorsAround(*this, getCut().getDim());
+}
+zrt::Factors ScatterValueOp::getFactors() {
+  return factorsAround(*this, getCut().getDim());
+}
+zrt::Factors ExchangeValueOp::getFactors() {
+  return factorsAround(*this, {getFrom().getDim(), getTo().getDim()});
 }
 
 //===----------------------------------------------------------------------===//

@@ -4,13 +4,15 @@
 
 include "zero/Dialect/Zero/ZeroAttrs.td"
 include "zero/Interfaces/DifferentiableOpInterface.td"
+include "zero/Interfaces/FactorOpInterface.td"
 
 //===----------------------------------------------------------------------===//
 // What one rank computes of a model. On the ranks of a group a value is the same;
 // cut, each rank having a part of one dimension; or the term of a sum. These
 // operations lead from one to the other, and each has its gradient. They are
 // pure: all ranks of a group run one program, so what is dropped or merged is
-// dropped or merged on all of them.
+// dropped or merged on all of them. To another axis each is an operation like any
+// other, which needs all of the dimensions that it cuts.
 //===----------------------------------------------------------------------===//
 
 class Zero_ValueOp<string mnemonic, list<Trait> traits = []>
@@ -18,6 +20,7 @@ class Zero_ValueOp<string mnemonic, list<Trait> traits = []>
               !listconcat(
                   traits, [Pure,
                            DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+                           DeclareOpInterfaceMethods<FactorOpInterface>,
                            DeclareOpInterfaceMethods<SymbolUserOpInterface>])>;
 
 /// From a value to one of its type.
