@@ -161,7 +161,9 @@ void Translator::translatePartitions() {
 static zrt::Initializer toInitializer(Attribute attribute) {
   using zrt::InitKind;
   return llvm::TypeSwitch<Attribute, zrt::Initializer>(attribute)
-      .Case([](OnesAttr) { return zrt::Initializer{InitKind::Ones, 0, 0}; })
+      .Case([](OnesAttr) {
+        return zrt::Initializer{InitKind::Ones, 0, 0};
+      })
       .Case([](ConstantAttr value) {
         return zrt::Initializer{InitKind::Constant, value.getValue(), 0};
       })
@@ -328,7 +330,7 @@ void Translator::reportMemory() {
   uint64_t parameters = 0, gradients = 0, optimizer = 0;
   for (const zrt::Parameter &parameter : program.parameters) {
     const zrt::Partition &partition = program.partitions[parameter.partition];
-    uint64_t elements = parameter.elements(),
+    uint64_t elements = program.elementsOf(parameter),
              slices = program.ranksOf(partition.group);
     auto share = [&](bool sharded) {
       return sharded ? llvm::divideCeil(elements, slices) : elements;
