@@ -2,6 +2,7 @@
 
 #include "zero/Analysis/Mesh.h"
 
+#include "program/ByteCount.h"
 #include "program/Mesh.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -77,7 +78,8 @@ LogicalResult mlir::zero::verifyMesh(ModuleOp module, TrainingAttr training) {
   int64_t ranks = mesh.getAxes().getStateAxes().getSize();
   if (ranks != training.getRanks())
     return mesh.emitOpError("has ")
-           << ranks << " ranks with the same parameters, and the step runs on "
+           << zrt::plural(ranks, "rank")
+           << " with the same parameters, and the step runs on "
            << training.getRanks();
   return success();
 }

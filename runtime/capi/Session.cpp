@@ -5,6 +5,7 @@
 #include "data/Permutation.h"
 #include "engine/MachineMemory.h"
 #include "kernels/Kernel.h"
+#include "program/ByteCount.h"
 #include "state/Gradients.h"
 #include "state/Initialize.h"
 
@@ -61,16 +62,16 @@ void refresh(Backend &backend, bool &stale) {
 } // namespace
 
 Session::Session(const Compiled &compiled, const Options &asked)
-    : own(configured(*compiled.program, asked)), options(asked),
-      run{own,
-          options,
-          compiled.kernels,
-          compiled.kernelCount,
-          compiled.makeBackend,
-          output,
-          output,
-          /*terminal=*/false,
-          /*isForDevice=*/false},
+    : own(configured(*compiled.program, asked)),
+      options(asked), run{own,
+                          options,
+                          compiled.kernels,
+                          compiled.kernelCount,
+                          compiled.makeBackend,
+                          output,
+                          output,
+                          /*terminal=*/false,
+                          /*isForDevice=*/false},
       team(own.training.ranks) {
   isStarted = !own.pretrained || !options.weights.empty();
   checkLaunch(own);
@@ -214,12 +215,11 @@ Session::RankFill Session::fillOf(const std::vector<NamedArray> &arrays) {
   const int64_t wanted = own.sampleRanks() * own.training.accumulation;
   if (batch->count() != wanted)
     throw ArgumentError(
-        "the batch has " + std::to_string(batch->samples()) +
-        " samples, wanted " +
+        "the batch has " + plural(batch->samples(), "sample") + ", wanted " +
         std::to_string(wanted * microBatchOf(own.inputs)) + ": " +
-        std::to_string(own.training.accumulation) + " micro-batches of " +
-        std::to_string(microBatchOf(own.inputs)) + " samples for each of " +
-        std::to_string(own.sampleRanks()) + " ranks");
+        plural(own.training.accumulation, "micro-batch", "es") + " of " +
+        plural(microBatchOf(own.inputs), "sample") + " for each of " +
+        plural(own.sampleRanks(), "rank"));
   return [this, batch](int rank, int64_t micro, void *const *inputs) {
     batch->fill(micro * own.sampleRanks() + own.sampleIndex(rank), inputs);
   };
@@ -326,9 +326,9 @@ double Session::evaluate(const std::vector<NamedArray> &arrays,
   const Batch batch(own, arrays);
   const int64_t all = own.sampleRanks();
   if (batch.count() % all != 0)
-    throw ArgumentError("the batch has " + std::to_string(batch.samples()) +
-                        " samples, wanted whole micro-batches for each of " +
-                        std::to_string(all) + " ranks: a multiple of " +
+    throw ArgumentError("the batch has " + plural(batch.samples(), "sample") +
+                        ", wanted whole micro-batches for each of " +
+                        plural(all, "rank") + ": a multiple of " +
                         std::to_string(all * microBatchOf(own.inputs)));
   std::vector<const Output *> outputs;
   for (const NamedResult &result : results)

@@ -2,6 +2,7 @@
 
 #include "data/ArrayDataset.h"
 #include "data/TokenFile.h"
+#include "program/ByteCount.h"
 
 #include <filesystem>
 #include <stdexcept>
@@ -132,9 +133,11 @@ void checkSize(const Data &data, const DataOptions &options,
   if (data.training->samples() >= wanted)
     return;
   throw std::runtime_error(
-      "'" + options.path + "' has " + std::to_string(data.training->samples()) +
-      (whole ? " micro-batches" : " samples") + " to train on, but " +
-      std::to_string(options.ranks) + " ranks take " + std::to_string(wanted) +
+      "'" + options.path + "' has " +
+      (whole ? plural(data.training->samples(), "micro-batch", "es")
+             : plural(data.training->samples(), "sample")) +
+      " to train on, but " + plural(options.ranks, "rank") +
+      (options.ranks == 1 ? " takes " : " take ") + std::to_string(wanted) +
       " at a time, a micro-batch each: give more data, hold out less of it, or "
       "compile for fewer ranks or a smaller micro-batch");
 }

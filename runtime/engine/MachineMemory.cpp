@@ -105,10 +105,6 @@ void addOwn(std::vector<MemoryLimit> &limits, const std::string &root) {
   add(RLIMIT_DATA, data * page, "the limit of data (ulimit -d)");
 }
 
-std::string textOf(int ranks) {
-  return std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks");
-}
-
 } // namespace
 
 std::vector<MemoryLimit> zrt::memoryLimits(const std::string &root) {
@@ -144,7 +140,7 @@ std::string zrt::describeLack(uint64_t bytes, const LocalRanks &ranks,
   if (!worst)
     return "";
   const int count = sharers(*worst);
-  return textOf(count) + " of this " +
+  return plural(count, "rank") + " of this " +
          (worst->ofProcess ? "process" : "machine") + " would need " +
          formatBytes(bytes) + (count == 1 ? "" : " each") + ", and " +
          worst->source + " leaves " + formatBytes(worst->left);

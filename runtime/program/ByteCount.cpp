@@ -77,3 +77,8 @@ std::string zrt::formatCount(int64_t count) {
     digits.insert(size_t(at), ",");
   return digits;
 }
+
+std::string zrt::plural(int64_t count, const std::string &what,
+                        const std::string &ending) {
+  return formatCount(count) + " " + what + (count == 1 ? "" : ending);
+}

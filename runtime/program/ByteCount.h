@@ -18,6 +18,10 @@ std::string formatBytes(int64_t bytes);
 /// The digits in groups of three: "1,234,567".
 std::string formatCount(int64_t count);
 
+/// "1 rank", "4 ranks", "1,024 ranks".
+std::string plural(int64_t count, const std::string &what,
+                   const std::string &ending = "s");
+
 } // namespace zrt
 
 #endif // ZERO_RUNTIME_PROGRAM_BYTECOUNT_H

@@ -325,8 +325,8 @@ void checkClaims(const Claims &claims, const Options &options,
   if (claims.ranks != 0 && claims.ranks != training.ranks)
     throw UsageError("--ranks " + std::to_string(claims.ranks) +
                      ", but this program was compiled for " +
-                     std::to_string(training.ranks) +
-                     " ranks: compile it again with zero-compile --ranks " +
+                     plural(training.ranks, "rank") +
+                     ": compile it again with zero-compile --ranks " +
                      std::to_string(claims.ranks));
   if (!options.nvmePath.empty() && bytesOfTier(program, Tier::File) == 0)
     throw UsageError("--nvme-path, but this program keeps no states in files: "
@@ -390,8 +390,7 @@ Options zrt::parseOptions(int argc, char **argv, const Program &program,
   Claims claims;
   bool schedule = false, memory = false, info = false;
   CLI::App app("Trains '" + program.name + "', compiled for " +
-               std::to_string(program.training.ranks) +
-               " ranks at ZeRO stage " +
+               plural(program.training.ranks, "rank") + " at ZeRO stage " +
                std::to_string(program.training.stage) + ".");
   addTrainingFlags(app, options, claims);
   addCheckpointFlags(app, options);

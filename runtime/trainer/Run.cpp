@@ -6,6 +6,7 @@
 #include "communicator/Mpi.h"
 #include "engine/Failure.h"
 #include "engine/MachineMemory.h"
+#include "program/ByteCount.h"
 #include "report/Calibrate.h"
 #include "state/Weights.h"
 #include "trainer/Outputs.h"
@@ -172,9 +173,9 @@ void checkLaunch(const Run &run, int found) {
   throw UsageError(
       "started as " + describe(launch) +
       ", which does not connect them: each would train all of '" +
-      run.program.name + "' by itself. Start the " + std::to_string(ranks) +
-      (ranks == 1 ? " rank" : " ranks") + " of this program with mpirun -n " +
-      std::to_string(ranks) + " of Open MPI, or as threads, in one process; " +
+      run.program.name + "' by itself. Start the " + plural(ranks, "rank") +
+      " of this program with mpirun -n " + std::to_string(ranks) +
+      " of Open MPI, or as threads, in one process; " +
       "where each process is to train by itself, unset " + launch.variables);
 }
 
@@ -185,9 +186,10 @@ int launchProcess(const Run &run) {
   const int ranks = run.program.training.ranks;
   if (communicator->ranks() != ranks) {
     if (communicator->rank() == 0)
-      run.errors << "error: launched with " << communicator->ranks()
-                 << " processes, but this program was compiled for " << ranks
-                 << " ranks: launch " << ranks
+      run.errors << "error: launched with "
+                 << plural(communicator->ranks(), "process", "es")
+                 << ", but this program was compiled for "
+                 << plural(ranks, "rank") << ": launch " << ranks
                  << ", or compile it again with zero-compile "
                  << (run.program.mesh.axes.empty()
                          ? "--ranks " + std::to_string(communicator->ranks())

@@ -175,7 +175,7 @@ static LogicalResult addPlan(ModelFile &model, const EstimateRequest &request,
 static LogicalResult printPlans(ModelFile &model,
                                 const EstimateRequest &request) {
   llvm::outs() << "\nWhat this compiler plans for a rank, "
-               << request.setup.gpus() << " ranks:\n";
+               << plural(request.setup.gpus(), "rank") << ":\n";
   Table table;
   table.add({"", "offload_param", "offload_optimizer", "parameters",
              "gradients", "optimizer", "activations", "communication", "all",

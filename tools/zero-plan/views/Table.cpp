@@ -8,12 +8,6 @@
 using namespace mlir::zero;
 using llvm::SmallVector;
 
-std::string mlir::zero::plural(int64_t count, llvm::StringRef what,
-                               llvm::StringRef ending) {
-  return formatCount(count) + " " + what.str() +
-         (count == 1 ? "" : ending.str());
-}
-
 void Table::print(llvm::raw_ostream &os) const {
   SmallVector<size_t> widths;
   for (const auto &row : rows) {

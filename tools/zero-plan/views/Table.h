@@ -15,10 +15,7 @@ namespace mlir::zero {
 
 using zrt::formatBytes;
 using zrt::formatCount;
-
-/// "1 rank", "4 ranks".
-std::string plural(int64_t count, llvm::StringRef what,
-                   llvm::StringRef ending = "s");
+using zrt::plural;
 
 /// Rows of cells; the first column is aligned to the left, others to the right.
 class Table {
