@@ -297,7 +297,8 @@ LogicalResult ExpertSharding::verify() const {
       return failure();
   }
   if (!sorts)
-    return step.emitError() << "sends no rows to experts, of which " << over
-                            << " would give each rank some; leave the axis out";
+    return step.emitError()
+           << "the model @" << step.getSymName() << " has no experts, of which "
+           << over << " would give each rank some; leave the axis out";
   return verifyParameters();
 }

@@ -47,30 +47,29 @@ std::optional<DimensionId> Sharding::findPositions() {
 
 LogicalResult Sharding::verifyPositions() const {
   StepOp model = this->model;
+  auto error = [&] {
+    return model.emitError() << "the model @" << model.getSymName() << ' ';
+  };
   std::optional<unsigned> input = findInput(model);
   if (!input)
-    return model.emitError()
-           << "has no input of integers [samples, positions], of which " << over
-           << " would cut the positions; leave the axis out";
+    return error() << "has no input of integers [samples, positions], of which "
+                   << over << " would cut the positions; leave the axis out";
   int64_t size =
       cast<RankedTensorType>(body->getArgument(*input).getType()).getDimSize(1);
   if (size == 0 || size % over.getSize() != 0)
-    return model.emitError()
-           << "has " << size << " positions in input " << *input << ", which "
-           << over.getSize() << " ranks of " << over
-           << " do not divide; give the axis a divisor of " << size
-           << ", or pad the samples";
+    return error() << "has " << size << " positions in input " << *input
+                   << ", which " << over.getSize() << " ranks of " << over
+                   << " do not divide; give the axis a divisor of " << size
+                   << ", or pad the samples";
   if (!positions)
-    return model.emitError()
-           << "takes the positions of input " << *input
-           << " apart in equal segments, each of which " << over
-           << " would have to cut; leave the axis out";
+    return error() << "takes the positions of input " << *input
+                   << " apart in equal segments, each of which " << over
+                   << " would have to cut; leave the axis out";
   if (cutOperations.empty())
-    return model.emitError()
-           << "computes nothing of the positions of input " << *input
-           << " with parameters, so that " << over
-           << " would cut nothing; name the input with the positions "
-              "'input_ids', or leave the axis out";
+    return error() << "computes nothing of the positions of input " << *input
+                   << " with parameters, so that " << over
+                   << " would cut nothing; name the input with the positions "
+                      "'input_ids', or leave the axis out";
   return success();
 }
 

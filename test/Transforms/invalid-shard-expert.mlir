@@ -3,7 +3,7 @@
 zero.mesh @mesh <data = 1, expert = 2>
 zero.parameter @w : tensor<4x8xf32> = #zero.normal<std = 0.02>
 
-// expected-error @+1 {{sends no rows to experts, of which #zero.axes<expert = 2> would give each rank some; leave the axis out}}
+// expected-error @+1 {{the model @train has no experts, of which #zero.axes<expert = 2> would give each rank some; leave the axis out}}
 zero.step @train(%x: tensor<6x8xf32>) {
   %w = zero.load @w : tensor<4x8xf32>
   %y = nn.linear %x, %w transposed : (tensor<6x8xf32>, tensor<4x8xf32>) -> tensor<6x4xf32>

@@ -108,7 +108,7 @@ zero.step @train(%ids: tensor<2x8xi32>) {
 //--- unused.mlir
 zero.mesh @mesh <data = 1, sequence = 2>
 zero.parameter @table : tensor<32x16xf32> = #zero.normal<std = 0.02>
-// CHECK: error: computes nothing of the positions of input 0 with parameters, so that #zero.axes<sequence = 2> would cut nothing; name the input with the positions 'input_ids', or leave the axis out
+// CHECK: error: the model @train computes nothing of the positions of input 0 with parameters, so that #zero.axes<sequence = 2> would cut nothing; name the input with the positions 'input_ids', or leave the axis out
 zero.step @train(%unused: tensor<2x6xi32>, %ids: tensor<2x8xi32>) {
   %table = zero.load @table : tensor<32x16xf32>
   %x = nn.embedding %ids, %table : (tensor<2x8xi32>, tensor<32x16xf32>) -> tensor<2x8x16xf32>
@@ -133,7 +133,7 @@ zero.step @train(%ids: tensor<2x8xi32>) {
 //--- odd.mlir
 zero.mesh @mesh <data = 1, sequence = 2>
 zero.parameter @table : tensor<32x16xf32> = #zero.normal<std = 0.02>
-// CHECK: error: has 7 positions in input 0, which 2 ranks of #zero.axes<sequence = 2> do not divide; give the axis a divisor of 7, or pad the samples
+// CHECK: error: the model @train has 7 positions in input 0, which 2 ranks of #zero.axes<sequence = 2> do not divide; give the axis a divisor of 7, or pad the samples
 zero.step @train(%ids: tensor<2x7xi32>) {
   %table = zero.load @table : tensor<32x16xf32>
   %x = nn.embedding %ids, %table : (tensor<2x7xi32>, tensor<32x16xf32>) -> tensor<2x7x16xf32>
@@ -144,7 +144,7 @@ zero.step @train(%ids: tensor<2x7xi32>) {
 //--- none.mlir
 zero.mesh @mesh <data = 1, sequence = 2>
 zero.parameter @w : tensor<16xf32> = #zero.normal<std = 0.02>
-// CHECK: error: has no input of integers [samples, positions], of which #zero.axes<sequence = 2> would cut the positions; leave the axis out
+// CHECK: error: the model @train has no input of integers [samples, positions], of which #zero.axes<sequence = 2> would cut the positions; leave the axis out
 zero.step @train(%x: tensor<4x16xf32>) {
   %w = zero.load @w : tensor<16xf32>
   %b = nn.broadcast %w dims [1] : (tensor<16xf32>) -> tensor<4x16xf32>
