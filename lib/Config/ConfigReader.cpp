@@ -1,6 +1,8 @@
 //===- ConfigReader.cpp - From checked values to plain data -----*- C++ -*-===//
 #include "ConfigReader.h"
 
+#include "program/ByteCount.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -10,6 +12,7 @@
 using namespace mlir::zero;
 using llvm::StringRef;
 using llvm::Twine;
+using zrt::plural;
 namespace json = llvm::json;
 
 namespace {
@@ -81,8 +84,8 @@ bool ConfigReader::readMicroBatch(BatchKeys &keys) {
     if (keys.micro && *keys.micro != model)
       reporter.error(kMicroKey, "found " + Twine(*keys.micro) +
                                     ", but one step of the model takes " +
-                                    Twine(model) +
-                                    " samples; make them equal, or leave the "
+                                    plural(model, "sample") +
+                                    "; make them equal, or leave the "
                                     "key out");
     keys.micro = model;
   }
@@ -100,9 +103,9 @@ bool ConfigReader::readMicroBatch(BatchKeys &keys) {
     reporter.error(kTrainKey, Twine(*keys.train) +
                                   " samples cannot be cut into " +
                                   Twine(parts) + " equal micro-batches (" +
-                                  Twine(config.batchRanks()) + " ranks x " +
-                                  Twine(accumulation) +
-                                  " accumulation steps); give a multiple");
+                                  plural(config.batchRanks(), "rank") + " x " +
+                                  plural(accumulation, "accumulation step") +
+                                  "); give a multiple");
     return false;
   }
   keys.micro = *keys.train / parts;
@@ -114,12 +117,12 @@ bool ConfigReader::deriveAccumulation(BatchKeys &keys) {
     return true;
   int64_t step = *keys.micro * config.batchRanks();
   if (keys.train && *keys.train % step != 0) {
-    reporter.error(kTrainKey,
-                   Twine(*keys.train) + " samples are no multiple of " +
-                       Twine(step) + " (" + Twine(*keys.micro) + " samples x " +
-                       Twine(config.batchRanks()) +
-                       " ranks), so no gradient_accumulation_steps fits; "
-                       "give a multiple");
+    reporter.error(kTrainKey, Twine(*keys.train) +
+                                  " samples are no multiple of " + Twine(step) +
+                                  " (" + plural(*keys.micro, "sample") + " x " +
+                                  plural(config.batchRanks(), "rank") +
+                                  "), so no gradient_accumulation_steps fits; "
+                                  "give a multiple");
     return false;
   }
   keys.accumulation = keys.train ? *keys.train / step : 1;
@@ -144,10 +147,9 @@ void ConfigReader::readBatch() {
       !isCount(kMicroKey, keys.micro) || !deriveAccumulation(keys) ||
       !isCount(kAccumulationKey, keys.accumulation))
     return;
-  std::string factors =
-      (Twine(*keys.micro) + " samples x " + Twine(*keys.accumulation) +
-       " accumulation steps x " + Twine(config.batchRanks()) + " ranks are ")
-          .str();
+  std::string factors = plural(*keys.micro, "sample") + " x " +
+                        plural(*keys.accumulation, "accumulation step") +
+                        " x " + plural(config.batchRanks(), "rank") + " are ";
   int64_t product;
   if (llvm::MulOverflow(*keys.micro * *keys.accumulation, config.batchRanks(),
                         product)) {
@@ -272,7 +274,7 @@ void ConfigReader::readZero() {
   readSharding();
   readOffload(values, reporter, config);
   readCheckpoint(values, options, reporter, config);
-  checkModelAxes(reporter, config);
+  checkModelAxes(values, reporter, config);
   readGroups();
 }
 

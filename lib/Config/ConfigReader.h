@@ -28,7 +28,8 @@ void readSecondary(const ConfigValues &values, Reporter &reporter,
                    TrainConfig &config);
 
 /// Reports what cannot stand beside an axis that cuts the model, by its key.
-void checkModelAxes(Reporter &reporter, const TrainConfig &config);
+void checkModelAxes(const ConfigValues &values, Reporter &reporter,
+                    const TrainConfig &config);
 
 /// The axes within which quantized gradients are added up first.
 void readGradientAxes(const ConfigValues &values, Reporter &reporter,
@@ -42,6 +43,9 @@ void readQuantization(const ConfigValues &values, Reporter &reporter,
 /// Reads the optimizer and the schedule of its learning rate into `config`.
 void readOptimizer(const llvm::json::Object &root, const ConfigValues &values,
                    Reporter &reporter, TrainConfig &config);
+
+/// The key that says where optimizer states, or parameters, are offloaded to.
+std::string findOffloadKey(const ConfigValues &values, bool ofParameters);
 
 /// Reads what is offloaded into `config`, whose stage and state tiers are read.
 void readOffload(const ConfigValues &values, Reporter &reporter,

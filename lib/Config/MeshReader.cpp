@@ -1,6 +1,8 @@
 //===- MeshReader.cpp - The axes of the ranks -------------------*- C++ -*-===//
 #include "ConfigReader.h"
 
+#include "program/ByteCount.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -8,6 +10,7 @@
 using namespace mlir::zero;
 using llvm::StringRef;
 using llvm::Twine;
+using zrt::plural;
 namespace json = llvm::json;
 
 using Axes = std::vector<MeshAxisConfig>;
@@ -200,8 +203,8 @@ Axes MeshReader::readModelAxis(const SizeKey &size, int64_t mics) {
                                  "zero.mesh");
   if (config.ranks % size.ranks != 0)
     reporter.error(size.key, Twine(size.ranks) + " does not divide the " +
-                                 Twine(config.ranks) +
-                                 " ranks; give a divisor");
+                                 plural(config.ranks, "rank") +
+                                 "; give a divisor");
   Axes axes = {{"data", std::max<int64_t>(config.ranks / size.ranks, 1)},
                {size.axis.str(), size.ranks}};
   if (zrt::cutsExperts(size.axis.str()) && values.boolean(kDataFirstKey))
@@ -218,8 +221,8 @@ Axes MeshReader::readMics(int64_t size) {
   }
   if (config.ranks % size != 0) {
     reporter.error(kMicsKey, Twine(size) + " does not divide the " +
-                                 Twine(config.ranks) +
-                                 " ranks; give a divisor");
+                                 plural(config.ranks, "rank") +
+                                 "; give a divisor");
     return {};
   }
   if (size == config.ranks)
@@ -232,8 +235,8 @@ void MeshReader::checkSize(const SizeKey &size) {
   int64_t found = config.ranksOf({size.axis.str()});
   if (size.ranks > 1 && size.ranks != found)
     reporter.error(size.key, "found " + Twine(size.ranks) + ", and the mesh " +
-                                 print(config.mesh) + " has " + Twine(found) +
-                                 " ranks of '" + size.axis +
+                                 print(config.mesh) + " has " +
+                                 plural(found, "rank") + " of '" + size.axis +
                                  "'; leave one of the two out");
 }
 
@@ -243,9 +246,10 @@ void MeshReader::countRanks() {
     ranks *= axis.size;
   if (context.ranks && *context.ranks != ranks)
     reporter.error(kMeshKey, "the mesh " + print(config.mesh) + " has " +
-                                 Twine(ranks) + " ranks, and " +
+                                 plural(ranks, "rank") + ", and " +
                                  Twine(*context.ranks) +
-                                 " are asked for; give one of the two");
+                                 (*context.ranks == 1 ? " is" : " are") +
+                                 " asked for; give one of the two");
   config.ranks = ranks;
   for (const MeshAxisConfig &axis : config.mesh)
     config.ranks /= zrt::cutsParameters(axis.name) ? axis.size : 1;
@@ -373,22 +377,29 @@ void mlir::zero::readGradientAxes(const ConfigValues &values,
                                     values, reporter, config);
 }
 
-void mlir::zero::checkModelAxes(Reporter &reporter, const TrainConfig &config) {
-  if (!config.cutsModel())
+void mlir::zero::checkModelAxes(const ConfigValues &values, Reporter &reporter,
+                                const TrainConfig &config) {
+  const auto axis = llvm::find_if(config.mesh, [](const MeshAxisConfig &each) {
+    return each.size > 1 && zrt::cutsModel(each.name);
+  });
+  if (axis == config.mesh.end())
     return;
-  auto refuse = [&](bool isGiven, StringRef key) {
+  auto refuse = [&](bool isGiven, StringRef key,
+                    StringRef advice = "leave the key out") {
     if (isGiven)
-      reporter.error(key, "does not work on the mesh " + ::print(config.mesh) +
-                              ", of which an axis cuts the model; leave the "
-                              "key out, or the axis");
+      reporter.error(key, "does not work beside the axis '" + axis->name +
+                              "' of the mesh " + ::print(config.mesh) +
+                              ", which cuts the model; " + advice +
+                              ", or give '" + axis->name + "' 1 rank");
   };
   // Sums of 16 bits have a factor that follows from their group.
-  refuse(config.hasAxis("expert") && config.precision == zrt::DataType::F16,
-         "fp16.enabled");
-  refuse(config.offloadOptimizer && !config.offloadOptimizer->parameters,
-         "zero_optimization.offload_optimizer");
-  refuse(config.offloadOptimizer && config.offloadOptimizer->parameters,
-         "zero_optimization.offload_param");
+  refuse(zrt::cutsExperts(axis->name) && config.precision == zrt::DataType::F16,
+         "fp16.enabled", "compute in bf16");
+  const std::optional<OffloadConfig> &offload = config.offloadOptimizer;
+  refuse(offload && !offload->parameters,
+         findOffloadKey(values, /*ofParameters=*/false));
+  refuse(offload && offload->parameters,
+         findOffloadKey(values, /*ofParameters=*/true));
   refuse(!config.secondaryAxes.empty(), kHpzKey);
   refuse(config.quantizedWeightBits,
          "zero_optimization.zero_quantized_weights");

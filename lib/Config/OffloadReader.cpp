@@ -57,6 +57,14 @@ std::string OffloadReader::readDevice(StringRef block, StringRef oldKey) {
   return "cpu";
 }
 
+std::string mlir::zero::findOffloadKey(const ConfigValues &values,
+                                       bool ofParameters) {
+  const StringRef block = ofParameters ? kParameters : kBlock;
+  if (values.has(block))
+    return (block + ".device").str();
+  return (ofParameters ? kOldParameters : kOldKey).str();
+}
+
 /// Faults between the offload of optimizer states and other keys.
 void OffloadReader::verifyStates(StringRef path) {
   if (config.stage == 0)
@@ -102,7 +110,7 @@ void OffloadReader::readStates() {
   offload.subGroupSize = std::max<int64_t>(offload.subGroupSize, 1);
   if (values.boolean(pathOf("pipeline")))
     offload.pipelineRead = offload.pipelineWrite = true;
-  verifyStates(values.has(kBlock) ? pathOf("device") : kOldKey.str());
+  verifyStates(findOffloadKey(values, /*ofParameters=*/false));
   if (device == "nvme")
     readFiles();
 }
@@ -154,9 +162,7 @@ void OffloadReader::readParameterFiles() {
 /// Sharded parameters in host memory or in files.
 void OffloadReader::readParameters() {
   const std::string device = readDevice(kParameters, kOldParameters);
-  const std::string path = values.has(kParameters)
-                               ? (kParameters + ".device").str()
-                               : kOldParameters.str();
+  const std::string path = findOffloadKey(values, /*ofParameters=*/true);
   if (device == "none")
     return;
   verifyParameters(path, device == "nvme");

@@ -215,7 +215,7 @@ OptionMerger::run(llvm::ArrayRef<std::pair<std::string, std::string>> options) {
     name = option;
     const ConfigKey &row = findOption(name);
     json::Value value = parseValue(row.type, text);
-    reporter.setOption(name, name);
+    reporter.nameOption(name);
     if (name != row.path)
       set(row.path, std::move(value));
     else if (hasType(row, value))

@@ -26,18 +26,58 @@ std::string mlir::zero::print(const json::Value &value) {
 
 void Reporter::add(ConfigSeverity severity, StringRef key,
                    const Twine &message) {
-  auto option = options.find(key);
-  if (option != options.end())
-    out.push_back({severity, "the option " + option->second, 0, message.str(),
+  if (StringRef option = findOption(key); !option.empty())
+    out.push_back({severity, ("the option " + option).str(), 0, message.str(),
                    0, /*isOption=*/true});
   else
     out.push_back({severity, key.str(), lines.lines.lookup(key), message.str(),
                    lines.columns.lookup(key)});
 }
 
+/// Whether `path` is a key of the block `block`, or of one within it.
+static bool isWithin(StringRef path, StringRef block) {
+  return path.consume_front(block) && path.starts_with(".");
+}
+
+/// Drops what `map` has for `path` and for all within it.
+template <typename ValueT>
+static void eraseWithin(llvm::StringMap<ValueT> &map, StringRef path) {
+  for (auto it = map.begin(); it != map.end();) {
+    auto entry = it++;
+    if (entry->getKey() == path || isWithin(entry->getKey(), path))
+      map.erase(entry);
+  }
+}
+
+/// The key's, or where the file does not have it that of a block that it is in,
+/// or the first one of a key in it.
+StringRef Reporter::findOption(StringRef key) const {
+  auto own = options.find(key);
+  if (own != options.end())
+    return own->second;
+  if (names.contains(key))
+    return key;
+  if (isInFile(key))
+    return "";
+  StringRef first;
+  size_t firstOrder = 0;
+  for (const auto &[path, option] : options) {
+    if (isWithin(key, path))
+      return option;
+    const size_t order = lines.order.lookup(path);
+    if (isWithin(path, key) && (first.empty() || order < firstOrder)) {
+      first = option;
+      firstOrder = order;
+    }
+  }
+  return first;
+}
+
 void Reporter::setOption(StringRef path, StringRef option) {
+  // What is said in a block is replaced with the block.
+  eraseWithin(lines.lines, path);
+  eraseWithin(options, path);
   options[path] = option.str();
-  lines.lines.erase(path);
   lines.order[path] = lines.order.size();
 }
 

@@ -30,8 +30,12 @@ public:
 
   /// The key at `path` has the value of an option, which messages name.
   void setOption(llvm::StringRef path, llvm::StringRef option);
+  /// The option is given; messages may have its name where a key's path is.
+  void nameOption(llvm::StringRef option) { names.insert(option); }
   /// Whether an option gives the key, and the file does not.
-  bool isOption(llvm::StringRef path) const { return options.count(path); }
+  bool isOption(llvm::StringRef path) const {
+    return options.count(path) || names.contains(path);
+  }
   /// Whether the key is in the file.
   bool isInFile(llvm::StringRef path) const { return lines.lines.count(path); }
 
@@ -43,6 +47,7 @@ public:
   const KeyLines &getLines() const { return lines; }
 
 private:
+  llvm::StringRef findOption(llvm::StringRef key) const;
   void add(ConfigSeverity severity, llvm::StringRef key,
            const llvm::Twine &message);
 
@@ -51,6 +56,7 @@ private:
   KeyLines lines;
   /// Names of options, by the paths of keys.
   llvm::StringMap<std::string> options;
+  llvm::StringSet<> names;
   llvm::SmallVectorImpl<ConfigDiagnostic> &out;
   unsigned errors = 0;
 };

@@ -70,11 +70,11 @@ TEST(Batch, WhatDoesNotDivideIsAnError) {
                        4)
                 .messages,
             "c.json:1: error: train_batch_size: 10 samples are no multiple of "
-            "4 (1 samples x 4 ranks), so no "
+            "4 (1 sample x 4 ranks), so no "
             "gradient_accumulation_steps fits; give a multiple\n");
   EXPECT_EQ(parseBatch(R"({"train_batch_size": 10})", 4).messages,
             "c.json:1: error: train_batch_size: 10 samples cannot be cut into "
-            "4 equal micro-batches (4 ranks x 1 accumulation steps); give a "
+            "4 equal micro-batches (4 ranks x 1 accumulation step); give a "
             "multiple\n");
 }
 
@@ -102,11 +102,12 @@ TEST(Batch, CountsHaveThirtyTwoBits) {
   EXPECT_EQ(parseBatch(R"({"train_batch_size": 6000000000})", 2, 1).messages,
             "c.json: error: gradient_accumulation_steps: found 3000000000, "
             "wanted 1 to 2147483647\n");
-  EXPECT_EQ(parseBatch(R"({"train_micro_batch_size_per_gpu": 2147483647,
+  EXPECT_EQ(
+      parseBatch(R"({"train_micro_batch_size_per_gpu": 2147483647,
                            "gradient_accumulation_steps": 2147483647})",
-                       3)
-                .messages,
-            "c.json: error: train_batch_size: 2147483647 samples x 2147483647 "
-            "accumulation steps x 3 ranks are more samples than 64 bits "
-            "count\n");
+                 3)
+          .messages,
+      "c.json: error: train_batch_size: 2,147,483,647 samples x 2,147,483,647 "
+      "accumulation steps x 3 ranks are more samples than 64 bits "
+      "count\n");
 }

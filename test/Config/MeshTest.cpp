@@ -73,9 +73,9 @@ TEST(Mesh, SumsOf16BitsHaveOneFactor) {
   EXPECT_EQ(invalid(R"("zero": {"mesh": {"data": 2, "expert": 2}},
   "fp16": {"enabled": true})",
                     4),
-            "c.json:3: error: fp16.enabled: does not work on the mesh "
-            "data=2,expert=2, of which an axis cuts the model; leave the key "
-            "out, or the axis\n");
+            "c.json:3: error: fp16.enabled: does not work beside the axis "
+            "'expert' of the mesh data=2,expert=2, which cuts the model; "
+            "compute in bf16, or give 'expert' 1 rank\n");
 }
 
 TEST(Mesh, WhatDoesNotFitIsAnError) {
@@ -101,9 +101,62 @@ TEST(Mesh, WhatDoesNotFitIsAnError) {
         "offload_optimizer": {"device": "cpu"}},
       "zero": {"mesh": {"data": 2, "tensor": 2}})",
                     4),
-            "c.json:3: error: zero_optimization.offload_optimizer: does not "
-            "work on the mesh data=2,tensor=2, of which an axis cuts the "
-            "model; leave the key out, or the axis\n");
+            "c.json:3: error: zero_optimization.offload_optimizer.device: does "
+            "not work beside the axis 'tensor' of the mesh data=2,tensor=2, "
+            "which cuts the model; leave the key out, or give 'tensor' 1 "
+            "rank\n");
+  EXPECT_EQ(invalid(R"("tensor_parallel": {"autotp_size": 2})"),
+            "c.json:2: error: tensor_parallel.autotp_size: 2 does not divide "
+            "the 1 rank; give a divisor\n");
+}
+
+/// Whichever key it is, it is named with the axis.
+TEST(Mesh, WhatDoesNotWorkBesideExpertsNamesTheAxis) {
+  const std::string mesh = R"("zero": {"mesh": {"data": 2, "expert": 2}},)";
+  const std::pair<const char *, const char *> cases[] = {
+      {R"("offload_optimizer": {"device": "cpu"})", "offload_optimizer.device"},
+      {R"("cpu_offload": true)", "cpu_offload"},
+      {R"("offload_optimizer": {"device": "cpu"},
+          "offload_param": {"device": "cpu"})",
+       "offload_param.device"},
+      {R"("zero_hpz_partition_size": 2)", "zero_hpz_partition_size"},
+      {R"("zero_quantized_weights": true)", "zero_quantized_weights"},
+      {R"("zero_quantized_nontrainable_weights": true)",
+       "zero_quantized_nontrainable_weights"},
+      {R"("zero_quantized_gradients": true)", "zero_quantized_gradients"}};
+  for (auto [keys, name] : cases) {
+    std::string messages =
+        invalid(mesh + R"("zero_optimization": {"stage": 3,)" + keys + "}", 4);
+    std::string wanted = std::string("error: zero_optimization.") + name +
+                         ": does not work beside the axis 'expert' of the "
+                         "mesh data=2,expert=2, which cuts the model";
+    EXPECT_NE(messages.find(wanted), std::string::npos) << messages;
+  }
+}
+
+TEST(Mesh, KeysWithoutAnAxisOfExpertsChangeNothing) {
+  const std::string first = R"("use_data_before_expert_parallelism": true)";
+  EXPECT_EQ(parseWithBatch(first + R"(, "optimizer": {})").messages,
+            "c.json:2: remark: use_data_before_expert_parallelism: changes "
+            "nothing at stage 0: no axis `expert` has more than one rank\n");
+  EXPECT_EQ(parseWithBatch(first + R"(, "optimizer": {},
+      "zero": {"mesh": {"data": 2, "expert": 2}})",
+                           4)
+                .messages,
+            "c.json:2: remark: use_data_before_expert_parallelism: changes "
+            "nothing at stage 0: `zero.mesh` gives the order of the axes\n");
+  EXPECT_EQ(parseWithBatch(R"("optimizer": {},
+      "expert_parallel": {"autoep_size": 2})",
+                           2)
+                .messages,
+            "c.json:3: remark: expert_parallel.autoep_size: changes nothing at "
+            "stage 0: `expert_parallel.enabled` is not true\n");
+  EXPECT_EQ(parseWithBatch(R"("optimizer": {},
+      "zero_optimization": {"stage": 1, "mics_shard_size": 2})",
+                           2)
+                .messages,
+            "c.json:3: remark: zero_optimization.mics_shard_size: changes "
+            "nothing at stage 1: all ranks are one group\n");
 }
 
 } // namespace

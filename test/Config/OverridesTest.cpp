@@ -127,3 +127,27 @@ TEST(Options, WithoutAFile) {
             "0: nothing is offloaded; give offload-optimizer=cpu, or leave it "
             "out\n");
 }
+
+/// The blame is the option's, although the key that is wrong is another one of
+/// the block, or the file has the block.
+TEST(Options, AnOptionIsBlamedForItsBlock) {
+  const char *const file = R"("zero": {"mesh": {"tensor": 2}},
+      "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "none"}})";
+  const char *const wanted =
+      "error: the option set zero_optimization.offload_optimizer";
+  for (const char *set :
+       {"zero_optimization.offload_optimizer.device=cpu",
+        R"(zero_optimization.offload_optimizer={"device": "cpu"})"})
+    for (const char *keys : {file, R"("zero": {"mesh": {"tensor": 2}},
+      "zero_optimization": {"stage": 2})"})
+      expectMessage(parseOver(keys, {{"set", set}}, 2), wanted);
+  expectMessage(parseOver(R"("zero": {"mesh": {"expert": 2}})",
+                          {{"precision", "f16"}}, 2),
+                "error: the option precision: does not work beside");
+  // A file's own fault stays the file's.
+  expectMessage(
+      parseOver(R"("zero_optimization": {"stage": 0,
+      "offload_optimizer": {"device": "cpu"}})",
+                {{"set", "zero_optimization.offload_optimizer.ratio=0.5"}}),
+      "c.json:2: error: zero_optimization.offload_optimizer.device");
+}

@@ -73,7 +73,7 @@ def : Key<"activation_checkpointing", Object, "null",
     "recompute activations instead of keeping them">;
 def : Key<"activation_checkpointing.partition_activations", Bool, "false",
     "partition activations over model-parallel ranks">,
-    Refused<"there is no model parallelism; leave it out">;
+    Refused<"what is kept is not divided over `tensor`; leave it out">;
 def : Key<"activation_checkpointing.cpu_checkpointing", Bool, "false",
     "keep the inputs of spans in host memory until the backward pass: "
     "zero.checkpoint_activations.offload">,
@@ -105,10 +105,10 @@ def : Key<"tensor_parallel.partition_config", Block, "null",
     Refused<"what is cut follows from the model; leave it out">;
 def : Key<"expert_parallel", Object, "null", "ranks that have some of the experts each">;
 def : Key<"expert_parallel.enabled", Bool, "false",
-    "whether ranks have some of the experts, as `autoep_size` says">;
+    "whether ranks have some of the experts, as `autoep_size` says">, Idle<[NoExperts]>;
 def : Key<"expert_parallel.autoep_size", Size, "1",
     "ranks of the axis `expert`, neighbours, each of which has some of the experts and "
-    "samples of its own; 0 or 1: each has all of them">;
+    "samples of its own; 0 or 1: each has all of them">, Idle<[NotEnabled]>;
 def : Key<"expert_parallel.expert_tensor_parallel_size", Count, "1",
     "ranks that compute one expert together">,
     Refused<"an expert is on one rank; leave it out">;
@@ -135,7 +135,7 @@ def : Key<"data_parallel_size", Any, "null", "ranks that split data">,
     Refused<"give the rank count to the compiler with --ranks">;
 def : Key<"use_data_before_expert_parallelism", Bool, "false",
     "whether neighbouring ranks have the same experts, beside "
-    "`expert_parallel.autoep_size`">;
+    "`expert_parallel.autoep_size`">, Idle<[NoExperts, OrderedByMesh]>;
 def : Key<"pipeline", Block, "null", "pipeline parallelism">,
     Refused<"there is no such axis; leave it out">;
 def : Key<"hybrid_engine", Block, "null", "alternate training and generation">,

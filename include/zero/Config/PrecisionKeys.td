@@ -76,7 +76,8 @@ def : Key<"communication_data_type", Choice, "null",
     OneOf<FloatTypes.words>, Written<[{writeType(config.communicationType)}]>;
 def : Key<"seq_parallel_communication_data_type", Choice, "\"fp32\"",
     "type of sequence-parallel communication">, OneOf<FloatTypes.words>,
-    Refused<"sequences are not split over ranks; leave it out">;
+    Refused<"gradients are reduced over `sequence` as over other axes; give "
+            "communication_data_type">;
 def : Key<"sparse_gradients", Bool, "false", "send embedding gradients as sparse rows">,
     Refused<"gradients are slices of flat groups; leave it out">;
 def : Key<"disable_allgather", Bool, "false",

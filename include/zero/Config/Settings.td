@@ -62,6 +62,14 @@ def PaddedToBytes : Reason<[{config.stage == 3}],
     "parameters that are gathered are padded to 16 bytes a rank">;
 def NoTensorAxis : Reason<[{!config.hasAxis("tensor")}],
     "no axis `tensor` has more than one rank", "give --mesh data=2,tensor=2">;
+def NoExperts : Reason<[{!config.hasAxis("expert")}],
+    "no axis `expert` has more than one rank",
+    "give --mesh data=2,expert=2">;
+def NotEnabled : Reason<[{!config.hasAxis("expert")}],
+    "`expert_parallel.enabled` is not true", "give expert_parallel.enabled=true">;
+def OrderedByMesh : Reason<[{llvm::is_contained(config.given, "zero.mesh")}],
+    "`zero.mesh` gives the order of the axes", "give the axes in their order">;
+def OneGroup : Reason<[{config.mesh.empty()}], "all ranks are one group">;
 def OneNode : Reason<[{config.secondaryAxes.empty()}],
     "the ranks that states are partitioned over are one node">;
 def OneSlice : Reason<[{config.slices() == 1}],

@@ -182,7 +182,7 @@ def : Key<"zero_optimization.zero_hpz_partition_size", Count, "1",
       only(!config.secondaryAxes.empty(), config.ranksOf(config.secondaryAxes))}]>,
     Option<"hpz-partition-size">, Idle<[NotGathered, OneNode]>;
 def : Key<"zero_optimization.mics_shard_size", Integer, "-1",
-    "ranks that hold one copy of the states; -1: all">;
+    "ranks that hold one copy of the states; -1: all">, Idle<[OneGroup]>;
 def : Key<"zero_optimization.mics_hierarchical_params_gather", Bool, "false",
     "gather in two levels">, Refused<kNoGroups>;
 def : Key<"zero_optimization.zero_quantized_weights", Bool, "false",
