@@ -32,10 +32,12 @@ static LogicalResult dispatch(nn::DispatchOp op, Evaluation &e) {
   return success();
 }
 
-/// Calls `body(choice, row, place)` for each choice that has a place.
+/// Calls `body(choice, row, place, weight)` for each choice that has a place; a
+/// choice without one of `weights` weighs 1.
 static LogicalResult
 forEachPlace(Operation *op, const Array &places, int64_t rows,
-             llvm::function_ref<void(int64_t, int64_t, int64_t)> body) {
+             const Array *weights,
+             llvm::function_ref<void(int64_t, int64_t, int64_t, double)> body) {
   int64_t choices = places.shape[1];
   for (auto [choice, place] : llvm::enumerate(places.integers)) {
     if (place < -1 || place >= rows)
@@ -44,7 +46,7 @@ forEachPlace(Operation *op, const Array &places, int64_t rows,
              << " rows: places must be in [0, " << rows << "), or -1";
     if (place >= 0)
       body(static_cast<int64_t>(choice), static_cast<int64_t>(choice) / choices,
-           place);
+           place, weights ? weights->reals[choice] : 1.0);
   }
   return success();
 }
@@ -53,32 +55,28 @@ static LogicalResult combine(nn::CombineOp op, Evaluation &e) {
   const Array &rows = *e.in[0];
   Array &y = e.out[0];
   int64_t width = rows.shape[1];
-  return forEachPlace(op, *e.in[1], rows.shape[0],
-                      [&](int64_t choice, int64_t row, int64_t place) {
-                        double weight =
-                            op.getWeights() ? e.in[2]->reals[choice] : 1.0;
-                        for (int64_t i = 0; i < width; ++i)
-                          y.reals[row * width + i] +=
-                              weight * rows.reals[place * width + i];
-                      });
+  return forEachPlace(
+      op, *e.in[1], rows.shape[0], op.getWeights() ? e.in[2] : nullptr,
+      [&](int64_t, int64_t row, int64_t place, double weight) {
+        for (int64_t i = 0; i < width; ++i)
+          y.reals[row * width + i] += weight * rows.reals[place * width + i];
+      });
 }
 
 static LogicalResult combineGrad(nn::CombineGradOp op, Evaluation &e) {
   const Array &dy = *e.in[0], &rows = *e.in[1];
   Array &drows = e.out[0];
   int64_t width = rows.shape[1];
-  return forEachPlace(op, *e.in[2], rows.shape[0],
-                      [&](int64_t choice, int64_t row, int64_t place) {
-                        double weight =
-                            op.getWeights() ? e.in[3]->reals[choice] : 1.0;
-                        for (int64_t i = 0; i < width; ++i) {
-                          double gradient = dy.reals[row * width + i];
-                          drows.reals[place * width + i] = weight * gradient;
-                          if (op.getWeights())
-                            e.out[1].reals[choice] +=
-                                gradient * rows.reals[place * width + i];
-                        }
-                      });
+  return forEachPlace(
+      op, *e.in[2], rows.shape[0], op.getWeights() ? e.in[3] : nullptr,
+      [&](int64_t choice, int64_t row, int64_t place, double weight) {
+        for (int64_t i = 0; i < width; ++i) {
+          double gradient = dy.reals[row * width + i];
+          drows.reals[place * width + i] = weight * gradient;
+          if (op.getWeights())
+            e.out[1].reals[choice] += gradient * rows.reals[place * width + i];
+        }
+      });
 }
 
 /// Calls `body(group, begin, end)` for each group of rows that `offsets` cut.

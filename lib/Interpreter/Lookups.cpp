@@ -308,10 +308,11 @@ struct LinearLogits {
 };
 } // namespace
 
-static LogicalResult linearCrossEntropy(nn::LinearCrossEntropyOp op,
-                                        Evaluation &e) {
-  LinearLogits product(op, e, 0);
-  const Array &targets = *e.in[2];
+/// The loss of the logits: result 0.
+template <typename OpT>
+static FailureOr<ClassRange> evaluateLoss(OpT op, Evaluation &e,
+                                          LinearLogits &product,
+                                          const Array &targets) {
   ClassRange range = wholeOf(op, targets, product.columns);
   if (failed(range.count))
     return failure();
@@ -319,21 +320,23 @@ static LogicalResult linearCrossEntropy(nn::LinearCrossEntropyOp op,
   lse.reals.resize(static_cast<size_t>(targets.size()));
   e.out[0].reals[0] =
       evaluateRows(range, targets, product.logits.data(), product.columns, lse);
-  return success();
+  return range;
+}
+
+static LogicalResult linearCrossEntropy(nn::LinearCrossEntropyOp op,
+                                        Evaluation &e) {
+  LinearLogits product(op, e, 0);
+  return evaluateLoss(op, e, product, *e.in[2]);
 }
 
 static LogicalResult linearCrossEntropyGrad(nn::LinearCrossEntropyGradOp op,
                                             Evaluation &e) {
   LinearLogits product(op, e, 1);
   const Array &targets = *e.in[3];
-  ClassRange range = wholeOf(op, targets, product.columns);
-  if (failed(range.count))
+  FailureOr<ClassRange> range = evaluateLoss(op, e, product, targets);
+  if (failed(range))
     return failure();
-  Array lse;
-  lse.reals.resize(static_cast<size_t>(targets.size()));
-  e.out[0].reals[0] =
-      evaluateRows(range, targets, product.logits.data(), product.columns, lse);
-  differentiateRows(range, targets, e.in[0]->reals[0], product.logits.data(),
+  differentiateRows(*range, targets, e.in[0]->reals[0], product.logits.data(),
                     product.columns);
   product.addGradients(e.out[1], e.out[2], op.getDb() ? &e.out[3] : nullptr);
   return success();

@@ -80,28 +80,34 @@ static InFlightDiagnostic reportParameters(StepOp step,
 static void reportWhole(InFlightDiagnostic &remark, StepOp step,
                         const Sharding &sharding) {
   using Reason = Sharding::WholeReason;
-  const std::pair<Reason, StringRef> reasons[] = {
+  struct Whole {
+    Reason reason;
+    StringRef text;
+    int64_t count = 0;
+    ParameterOp largest = {};
+  };
+  Whole wholes[] = {
       {Reason::Said, "the model or zero.sharding says so"},
       {Reason::Needed, "they have no dimension that can be cut"},
       {Reason::Cheap, "the exchanges would cost more than the cut saves"},
       {Reason::Excluded, "another dimension is cut where they are used"}};
-  for (auto [reason, text] : reasons) {
-    int64_t count = 0;
-    ParameterOp largest;
-    for (ParameterOp parameter :
-         step->getParentOfType<ModuleOp>().getOps<ParameterOp>()) {
-      if (sharding.cutOf(parameter) || sharding.whyWhole(parameter) != reason)
-        continue;
-      ++count;
-      if (!largest || largest.getElements() < parameter.getElements())
-        largest = parameter;
-    }
-    if (count > 0)
-      remark.attachNote(largest.getLoc())
-          << count << " left whole: " << text << "; the largest is @"
-          << largest.getSymName() << ", " << largest.getElements()
-          << " elements";
+  for (ParameterOp parameter :
+       step->getParentOfType<ModuleOp>().getOps<ParameterOp>()) {
+    if (sharding.cutOf(parameter))
+      continue;
+    const Reason reason = sharding.whyWhole(parameter);
+    Whole &whole = *llvm::find_if(
+        wholes, [&](const Whole &each) { return each.reason == reason; });
+    ++whole.count;
+    if (!whole.largest || whole.largest.getElements() < parameter.getElements())
+      whole.largest = parameter;
   }
+  for (Whole &whole : wholes)
+    if (whole.count > 0)
+      remark.attachNote(whole.largest.getLoc())
+          << whole.count << " left whole: " << whole.text
+          << "; the largest is @" << whole.largest.getSymName() << ", "
+          << whole.largest.getElements() << " elements";
 }
 
 /// What is whole costs each rank the memory and the time of all positions.

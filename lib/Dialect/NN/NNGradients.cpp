@@ -26,6 +26,14 @@ static LogicalResult checkStatistics(Operation *op,
   return success();
 }
 
+/// The results of `grad` are the gradients of the first operands, in order.
+static void takeResults(Operation *grad, ArrayRef<bool> wanted,
+                        MutableArrayRef<Value> gradients) {
+  for (OpResult result : grad->getResults())
+    if (wanted[result.getResultNumber()])
+      gradients[result.getResultNumber()] = result;
+}
+
 //===----------------------------------------------------------------------===//
 // linear, matmul
 //===----------------------------------------------------------------------===//
@@ -126,9 +134,7 @@ LogicalResult AttentionOp::buildGradient(OpBuilder &builder,
       builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(),
       resultGradients[0], getQ(), getK(), getV(), getOut(), getLse(), getMask(),
       getCausal(), getScale());
-  for (int operand = 0; operand < 3; ++operand)
-    if (wanted[operand])
-      gradients[operand] = grad.getResult(operand);
+  takeResults(grad, wanted, gradients);
   return success();
 }
 
@@ -158,9 +164,7 @@ LogicalResult LayerNormOp::buildGradient(OpBuilder &builder,
   auto grad = LayerNormGradOp::create(
       builder, getLoc(), getX().getType(), getW().getType(), getB().getType(),
       resultGradients[0], getX(), getW(), getMean(), getRstd());
-  for (int operand = 0; operand < 3; ++operand)
-    if (wanted[operand])
-      gradients[operand] = grad.getResult(operand);
+  takeResults(grad, wanted, gradients);
   return success();
 }
 
@@ -175,9 +179,7 @@ LogicalResult RmsNormOp::buildGradient(OpBuilder &builder,
   auto grad = RmsNormGradOp::create(builder, getLoc(), getX().getType(),
                                     getW().getType(), resultGradients[0],
                                     getX(), getW(), getRstd());
-  for (int operand = 0; operand < 2; ++operand)
-    if (wanted[operand])
-      gradients[operand] = grad.getResult(operand);
+  takeResults(grad, wanted, gradients);
   return success();
 }
 
@@ -192,9 +194,7 @@ LogicalResult BatchNormOp::buildGradient(OpBuilder &builder,
   auto grad = BatchNormGradOp::create(
       builder, getLoc(), getX().getType(), getW().getType(), getB().getType(),
       resultGradients[0], getX(), getW(), getMean(), getVariance(), getEps());
-  for (int operand = 0; operand < 3; ++operand)
-    if (wanted[operand])
-      gradients[operand] = grad.getResult(operand);
+  takeResults(grad, wanted, gradients);
   return success();
 }
 
@@ -250,8 +250,6 @@ LogicalResult SiluMulOp::buildGradient(OpBuilder &builder,
   Type type = getY().getType();
   auto grad = SiluMulGradOp::create(builder, getLoc(), TypeRange{type, type},
                                     resultGradients[0], getGate(), getUp());
-  for (int operand = 0; operand < 2; ++operand)
-    if (wanted[operand])
-      gradients[operand] = grad.getResult(operand);
+  takeResults(grad, wanted, gradients);
   return success();
 }

@@ -92,12 +92,18 @@ def moved_up(b: Builder, x: Value) -> tuple[Value, list[Value]]:
     return b.plus(x, 6.0), [inverse_of(b, b.plus(x, float(i))) for i in range(6)]
 
 
+def series_of(b: Builder, x: Value) -> tuple[Value, list[Value], Value, Value]:
+    """Where a series in powers of the inverse needs few terms: the argument, the inverses
+    of those passed, its own inverse, and the square of that."""
+    z, passed = moved_up(b, x)
+    inverse = inverse_of(b, z)
+    return z, passed, inverse, b.times(inverse, inverse)
+
+
 def digamma_of(b: Builder, x: Value) -> Value:
     """The derivative of log_gamma."""
     below, argument, angle = reflected(b, x)
-    z, passed = moved_up(b, argument)
-    inverse = inverse_of(b, z)
-    square = b.times(inverse, inverse)
+    z, passed, inverse, square = series_of(b, argument)
     tail = polynomial(b, square, [1 / 252, -1 / 120, 1 / 12, 0.0])
     y = b.minus(b.minus(b.unary("math.log", z), b.times(inverse, 0.5)), tail)
     for part in passed:
@@ -109,9 +115,7 @@ def digamma_of(b: Builder, x: Value) -> Value:
 def trigamma_of(b: Builder, x: Value) -> Value:
     """The derivative of digamma."""
     below, argument, angle = reflected(b, x)
-    z, passed = moved_up(b, argument)
-    inverse = inverse_of(b, z)
-    square = b.times(inverse, inverse)
+    _, passed, inverse, square = series_of(b, argument)
     odd = polynomial(b, square, [1 / 42, -1 / 30, 1 / 6, 1.0])
     y = b.plus(b.times(inverse, odd), b.times(square, 0.5))
     for part in passed:
