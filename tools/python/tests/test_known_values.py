@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+import torch.nn.functional as F
 import transformers
 from test_refusals import Module, refusal
 from training import compare
@@ -29,7 +30,23 @@ def of_a_mask(w, x):
     return (w * x).masked_fill(mask, 0.0).sum() * [1, 2, 3][int(mask.sum() // 3)]
 
 
-@pytest.mark.parametrize("function", [by_length, through_views, of_a_mask])
+def of_a_list(w, x):
+    p = [torch.zeros(3), torch.ones(3)]
+    torch._foreach_add_(p, 1)
+    return (w * x).sum() if sum(p).max() > 2 else w.mean()
+
+
+def beside_a_large_one(w, x):
+    """What is too large to be known leaves what it is made of."""
+    p = torch.arange(1100)
+    (p[:, None] >= p).any()
+    return (w * x).sum() if p.max() > 1000 else w.mean()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [by_length, through_views, of_a_mask, of_a_list, beside_a_large_one],
+)
 def test_a_branch_on_what_is_known(function, tmp_path):
     torch.manual_seed(0)
     compare(Module(function), {"x": torch.randn(4, 4)}, tmp_path)
@@ -56,8 +73,71 @@ def unwritten(w, x):
     return w.sum() if torch.empty(3).max() > 0 else w.mean()
 
 
+def permuted(w, x):
+    return w.sum() if torch.empty_permuted((3, 2), (1, 0)).max() > 0 else w.mean()
+
+
+def resized(w, x):
+    return w.sum() if torch.zeros(3).resize_(100).max() > 0 else w.mean()
+
+
+def after(write):
+    """A branch on zeros, and on a view of them, that `write` has changed."""
+
+    def function(w, x):
+        p = torch.zeros(4)
+        q = p[1:]
+        write(p, x)
+        return w.sum() if q.max() > 0 else w.mean()
+
+    return function
+
+
+def normalised(p, x):
+    F.batch_norm(x, p, torch.ones(4), training=True)
+
+
+def normalised_by_name(p, x):
+    torch.ops.aten.batch_norm.default(x, None, None, p, torch.ones(4), True, 0.1, 1e-5, False)
+
+
+def through_an_unknown_view(p, x):
+    """Whose making cannot be followed."""
+    p.expand(x[:, 0].shape).view(4).add_(x[0])
+    p.index_select(0, x[0].long() * 0)  # reads
+    p.view_as(x[0]).add_(x[0])
+
+
+def in_inference_mode(p, x):
+    with torch.inference_mode():
+        p.add_(x[0])
+
+
+WRITES = {
+    "batch norm": normalised,
+    "batch norm by its operator": normalised_by_name,
+    "an operator": lambda p, x: torch.ops.aten.add_.Tensor(p, x[0]),
+    "a copy": lambda p, x: torch.ops.aten.copy_.default(p, x[0]),
+    "a list": lambda p, x: torch._foreach_add_([p], [x[0]]),
+    "a list of known ones": lambda p, x: torch._foreach_add_([p, torch.ones(4)], [x[0], p]),
+    "dropout": lambda p, x: F.dropout(p.add_(1), 0.5, inplace=True),
+    "an initialisation": lambda p, x: torch.nn.init.uniform_(p),
+    "a result": lambda p, x: torch.add(x[0], 1, out=p),
+    "results": lambda p, x: torch.split_copy(x[0, :2], 1, out=[p[1:2], p[2:3]]),
+    "data": lambda p, x: setattr(p[1:].data, "data", x[0, 1:]) or p.data.add_(x[0]),
+    "a view": through_an_unknown_view,
+    "inference": in_inference_mode,
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_branch_on_what_was_written(write):
+    assert "depends on the values of a tensor" in refusal(Module(after(WRITES[write])))
+
+
 @pytest.mark.parametrize(
-    "function", [written_by_the_batch, added_to_by_the_batch, drawn, unwritten]
+    "function",
+    [written_by_the_batch, added_to_by_the_batch, drawn, unwritten, permuted, resized],
 )
 def test_a_branch_on_what_is_not_known(function):
     assert "depends on the values of a tensor" in refusal(Module(function))

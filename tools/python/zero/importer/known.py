@@ -8,7 +8,8 @@ Tracing alone sees shapes only, and would give up.
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Iterator
+import functools
+from typing import Any, Callable, Iterator
 
 import torch
 import torch.utils._pytree as tree
@@ -16,6 +17,8 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakIdKeyDictionary
+
+from zero.importer.writes import memory_of_tensor
 
 # What asks a tensor for a number.
 NUMBERS = {
@@ -28,8 +31,18 @@ NUMBERS = {
 }
 # Larger ones, such as masks of long sequences, are not worth their time.
 LARGEST = 1 << 20
-# Memory that nobody has written.
-UNWRITTEN = {torch.empty, torch.empty_like, torch.Tensor.new_empty, torch.empty_strided}
+# What gives memory that nobody has written.
+UNWRITTEN = {
+    "empty",
+    "empty_like",
+    "empty_permuted",
+    "empty_strided",
+    "new",
+    "new_empty",
+    "new_empty_strided",
+    "resize_",
+    "resize_as_",
+}
 
 
 class KnownValues(TorchFunctionMode):
@@ -40,50 +53,44 @@ class KnownValues(TorchFunctionMode):
         self.values = WeakIdKeyDictionary()
 
     def learn(self, tensor: torch.Tensor, value: torch.Tensor) -> None:
-        self.values[tensor] = value
+        # Writes to a tensor of inference mode are not counted.
+        if not tensor.is_inference():
+            self.values[tensor] = value
 
     def __torch_function__(self, function, kinds, words=(), settings=None):
         settings = settings or {}
         if function in NUMBERS and words[0] in self.values:
             with values_alone():
                 return function(self.values[words[0]])
-        changed = self._changed(function, words, settings)
+        given = tensors_in((words, settings))
+        before = [self._state(tensor) for tensor in given]
         result = function(*words, **settings)
-        if any(isinstance(part, torch.Tensor) for part in tree.tree_leaves(result)):
-            self._follow(function, words, settings, result, changed)
-        elif changed:
-            self._follow(function, words, settings, changed, changed)
-        return result
-
-    def _changed(self, function, words, settings) -> list[torch.Tensor]:
-        """What a function writes to."""
-        name = getattr(function, "__name__", "")
-        own = name.endswith("_") and not name.endswith("__")
-        if (
-            own
-            or name in ("__setitem__", "__set__")
-            or (name[:3] == "__i" and name != "__invert__")
-        ):
-            return [word for word in words[:1] if isinstance(word, torch.Tensor)]
-        out = settings.get("out")
-        return [part for part in tree.tree_leaves(out) if isinstance(part, torch.Tensor)]
-
-    def _follow(self, function, words, settings, result, changed) -> None:
         found = None
-        tensors = [p for p in tree.tree_leaves((words, settings)) if isinstance(p, torch.Tensor)]
-        if function not in UNWRITTEN and all(tensor in self.values for tensor in tensors):
-            found = self._computed(function, words, settings)
+        if tensors_in(result) or self._written(function, settings, given, before):
+            found = self._computed(function, words, settings, given)
         if found is None:
-            for tensor in changed:
-                self._forget(tensor)
-            return
+            self._forget(self._written(function, settings, given, before))
         for tensor, value in zip(tree.tree_leaves(result), tree.tree_leaves(found)):
             if isinstance(tensor, torch.Tensor) and tensor not in self.values:
                 if isinstance(value, torch.Tensor) and value.shape == tensor.shape:
-                    self.values[tensor] = value
+                    self.learn(tensor, value)
+        return result
 
-    def _computed(self, function, words, settings) -> Any:
-        """The result with values, or None where it is random, large or beyond the CPU."""
+    def _state(self, tensor: torch.Tensor) -> tuple:
+        """Another one after a write to the tensor or its value, which may be left half done."""
+        versions = [p._version for p in (tensor, self.values.get(tensor)) if is_counted(p)]
+        return (memory_of_tensor(tensor), *versions)
+
+    def _written(self, function, settings: dict, given: list, before: list) -> list[torch.Tensor]:
+        if writes_uncounted(name_of(function)) or settings.get("out") is not None:
+            return given
+        return [tensor for tensor, old in zip(given, before) if self._state(tensor) != old]
+
+    def _computed(self, function, words, settings, given) -> Any:
+        """The result with values, or None where they are not known: where it depends on
+        something else, or is random, large or beyond the CPU."""
+        if name_of(function) in UNWRITTEN or not all(tensor in self.values for tensor in given):
+            return None
         words, settings = tree.tree_map(self._value, (words, settings))
         before = torch.get_rng_state()
         try:
@@ -91,25 +98,53 @@ class KnownValues(TorchFunctionMode):
                 found = function(*words, **settings)
         except Exception:
             return None  # Tracing says what is wrong with it.
-        tensors = [part for part in tree.tree_leaves(found) if isinstance(part, torch.Tensor)]
         if not torch.equal(before, torch.get_rng_state()):
             torch.set_rng_state(before)
             return None
-        return found if all(tensor.numel() <= LARGEST for tensor in tensors) else None
+        return found if all(tensor.numel() <= LARGEST for tensor in tensors_in(found)) else None
 
     def _value(self, part: Any) -> Any:
         if isinstance(part, torch.Tensor):
             return self.values[part]
         return torch.device("cpu") if isinstance(part, torch.device) else part
 
-    def _forget(self, tensor: torch.Tensor) -> None:
-        """All that shares the memory of a value that is now another one."""
-        if tensor not in self.values:
-            return
-        memory = self.values[tensor].untyped_storage()._cdata
-        for other in list(self.values):
-            if self.values[other].untyped_storage()._cdata == memory:
-                del self.values[other]
+    def _forget(self, tensors: list[torch.Tensor]) -> None:
+        """All that shares the memory of values that are now others."""
+        memories = {memory_of_tensor(tensor) for tensor in tensors}
+        if memories:
+            for other in list(self.values):
+                if memory_of_tensor(other) in memories:
+                    del self.values[other]
+
+
+def tensors_in(words: Any) -> list[torch.Tensor]:
+    return [part for part in tree.tree_leaves(words) if isinstance(part, torch.Tensor)]
+
+
+def is_counted(tensor: torch.Tensor | None) -> bool:
+    return tensor is not None and not tensor.is_inference()
+
+
+def name_of(function: Callable) -> str:
+    """Without the overload."""
+    return getattr(function, "__name__", "").partition(".")[0]
+
+
+@functools.cache
+def writes_uncounted(name: str) -> bool:
+    """Whether an operator writes what PyTorch does not count as written: running statistics,
+    and lists of tensors while it traces."""
+    packet = getattr(torch.ops.aten, name, None)
+    if not isinstance(packet, torch._ops.OpOverloadPacket):
+        return False
+    schemas = [getattr(packet, overload)._schema for overload in packet.overloads()]
+    return any(is_uncounted(argument) for schema in schemas for argument in schema.arguments)
+
+
+def is_uncounted(argument: torch._C.Argument) -> bool:
+    written = argument.alias_info is not None and argument.alias_info.is_write
+    of_several = isinstance(argument.type, torch._C.ListType) and argument.name != "out"
+    return argument.name.startswith("running_") or (written and of_several)
 
 
 @contextlib.contextmanager

@@ -26,10 +26,12 @@ def memory_of(node: Any) -> int | None:
     value = node.meta.get("val") if isinstance(node, Node) else None
     if isinstance(value, (list, tuple)) and value:
         value = value[0]
-    if not isinstance(value, torch.Tensor):
-        return None
+    return memory_of_tensor(value) if isinstance(value, torch.Tensor) else None
+
+
+def memory_of_tensor(tensor: torch.Tensor) -> int | None:
     try:
-        return value.untyped_storage()._cdata
+        return tensor.untyped_storage()._cdata
     except NotImplementedError:
         return None  # A tensor inside of torch.func.grad, which has no memory of its own.
 
