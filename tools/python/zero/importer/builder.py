@@ -73,6 +73,8 @@ class Builder(Positions):
 
     def fill(self, shape: Sequence[int], value: float, dtype: torch.dtype) -> Value:
         """A constant of equal elements."""
+        if not dtype.is_floating_point and value != value // 1:
+            raise CannotImport(f"the number {value} beside integers: make floats of them first")
         return self.constant(torch.tensor(value, dtype=dtype).expand(tuple(shape)))
 
     def like(self, value: Value, number: float) -> Value:
@@ -245,6 +247,8 @@ class Builder(Positions):
     # Elements
 
     def unary(self, kind: str, x: Value) -> Value:
+        if not x.is_float:
+            raise CannotImport(f"{kind} of integers: make floats of them first")
         return self.add(kind, [x], [(x.shape, x.dtype)], "{}", same)[0]
 
     def binary(self, name: str, x: Value, y: Value | float) -> Value:
@@ -335,6 +339,12 @@ class Builder(Positions):
         y = self.add("nn.stop_gradient", [x], [(x.shape, x.dtype)], "{}", same)[0]
         y.trained = False
         return y
+
+    def slope(self, x: Value) -> Value:
+        """0 with the gradient of `x`; where that is inf or NaN, which cannot be subtracted
+        from itself, without one."""
+        finite = self.compare("lt", self.unary("math.absf", self.stop(x)), math.inf)
+        return self.select(finite, self.minus(x, self.stop(x)), self.like(x, 0))
 
     # Sums and products
 

@@ -7,6 +7,7 @@ import math
 from zero.importer.builder import Builder
 from zero.importer.convert.reductions import listed
 from zero.importer.convert.registry import converts
+from zero.importer.convert.special import as_float
 from zero.importer.errors import CannotImport
 from zero.importer.ir import Value, same
 
@@ -61,7 +62,7 @@ def hardtanh(b: Builder, self, min_val=0.0, max_val=6.0):
 
 @converts("aten.sigmoid.default", to="1 / (1 + exp(-x))")
 def sigmoid(b: Builder, self):
-    return sigmoid_of(b, self)
+    return sigmoid_of(b, as_float(b, self))
 
 
 @converts("aten.log_sigmoid.default", to="-softplus(-x)")
@@ -150,7 +151,7 @@ def shifted(b: Builder, x: Value, dims: list[int]) -> tuple[Value, Value, Value]
 @converts("aten.logsumexp.default", to="max + log(sum(exp(x - max)))")
 def logsumexp(b: Builder, self, dim, keepdim=False):
     dims = listed(dim, self.rank)
-    y = log_sum_exp(b, self, dims)
+    y = log_sum_exp(b, as_float(b, self), dims)
     return y if keepdim else b.reshape(y, [s for i, s in enumerate(y.shape) if i not in dims])
 
 

@@ -8,6 +8,7 @@ import torch
 
 from zero.importer.builder import Builder
 from zero.importer.convert.registry import converts
+from zero.importer.convert.special import as_float
 from zero.importer.errors import CannotImport
 from zero.importer.ir import Value
 
@@ -198,14 +199,16 @@ UNARY = {
     "round": "math.roundeven",
     "trunc": "math.trunc",
 }
+# What leaves integers as they are; the others make floats of them.
+ROUNDED = {"floor", "ceil", "round", "trunc"}
 
 
 def _register_unary(name: str, kind: str) -> None:
     @converts(f"aten.{name}.default", to=kind)
     def function(b: Builder, self):
-        if not self.is_float:
-            self = b.cast(self, torch.float32)
-        return b.unary(kind, self)
+        if name in ROUNDED and not self.is_float:
+            return self
+        return b.unary(kind, as_float(b, self))
 
 
 for _name, _kind in UNARY.items():
@@ -226,7 +229,8 @@ def absolute(b: Builder, self):
 
 @converts("aten.reciprocal.default", to="arith.divf")
 def reciprocal(b: Builder, self):
-    return b.over(b.like(self, 1.0), self)
+    x = as_float(b, self)
+    return b.over(b.like(x, 1.0), x)
 
 
 @converts("aten.square.default", to="arith.mulf")
@@ -257,12 +261,18 @@ def copysign(b: Builder, self, other):
 
 @converts("aten.hypot.default", to="math.sqrt of a sum of squares")
 def hypot(b: Builder, self, other):
-    """The larger before the root, so that no square overflows."""
+    """The larger before the root, so that no square overflows. An infinity beside NaN is one,
+    too."""
     x, y = promoted(b, self, other)
+    infinite = b.binary(
+        "or", *(b.compare("eq", b.unary("math.absf", b.stop(v)), math.inf) for v in (x, y))
+    )
+    x, y = (b.select(infinite, b.like(v, 1), v) for v in (x, y))
     largest = b.stop(b.binary("maximum", *(b.unary("math.absf", v) for v in (x, y))))
     scale = b.select(b.compare("eq", largest, 0), b.like(largest, 1), largest)
     squares = b.plus(*(square(b, b.over(v, scale)) for v in (x, y)))
-    return b.times(b.unary("math.sqrt", squares), scale)
+    y = b.times(b.unary("math.sqrt", squares), scale)
+    return b.select(infinite, b.like(y, math.inf), y)
 
 
 @converts("aten.pow.Tensor_Scalar", to="products, math.sqrt, math.rsqrt; math.powf")
@@ -273,7 +283,7 @@ def power(b: Builder, self, exponent):
             x = b.cast(x, torch.float32)
     if exponent == 0:
         return b.like(x, 1)
-    if exponent == int(exponent) and 0 < exponent <= 4:
+    if exponent == int(exponent) and (0 < exponent <= 4 or not x.is_float):
         result = x
         for _ in range(int(exponent) - 1):
             result = b.times(result, x)
@@ -296,6 +306,8 @@ def _same(operation) -> str:
 @converts("aten.pow.Tensor_Tensor", to="math.powf")
 def power_tensors(b: Builder, self, exponent):
     x, y = promoted(b, self, exponent)
+    if not x.is_float:
+        raise CannotImport(INTEGER_POWER)
     shape = tuple(torch.broadcast_shapes(x.shape, y.shape))
     operands = [b.broadcast(x, shape), b.broadcast(y, shape)]
     return b.add("math.powf", operands, [(shape, x.dtype)], "", _same)[0]
@@ -308,13 +320,13 @@ def power_tensors(b: Builder, self, exponent):
     to="math.log, arith.mulf, and 0 where x is",
 )
 def xlogy(b: Builder, self, other):
-    x, y = promoted(b, self, other)
+    x, y = (as_float(b, v) for v in promoted(b, self, other))
     return b.times(x, b.unary("math.log", b.select(b.compare("eq", x, 0), b.like(y, 1), y)))
 
 
 @converts("aten.atan2.default", to="math.atan2")
 def atan2(b: Builder, self, other):
-    x, y = promoted(b, self, other)
+    x, y = (as_float(b, v) for v in promoted(b, self, other))
     shape = tuple(torch.broadcast_shapes(x.shape, y.shape))
     operands = [b.broadcast(x, shape), b.broadcast(y, shape)]
     return b.add("math.atan2", operands, [(shape, x.dtype)], "", _same)[0]
@@ -324,7 +336,13 @@ def atan2(b: Builder, self, other):
 def power_of(b: Builder, self, exponent):
     if self <= 0:
         raise CannotImport(f"a power of the number {self}: wanted a positive base")
-    return b.unary("math.exp", b.times(exponent, math.log(self)))
+    base, x = promoted(b, self, exponent)
+    if not base.is_float:
+        raise CannotImport(INTEGER_POWER)
+    return b.unary("math.exp", b.times(x, math.log(self)))
+
+
+INTEGER_POWER = "a power of integers by integers: compute it in floats, such as x.float() ** y"
 
 
 # Extrema. PyTorch halves the gradient of `maximum` at a tie; arith gives it to
@@ -353,9 +371,9 @@ def clamp(b: Builder, self, min=None, max=None):
     # At a bound the gradient passes: the value is the first operand.
     x = self
     if min is not None:
-        x = b.binary("maximum", x, b.like(x, min))
+        x = arithmetic(b, "maximum", x, min)
     if max is not None:
-        x = b.binary("minimum", x, b.like(x, max))
+        x = arithmetic(b, "minimum", x, max)
     return x
 
 

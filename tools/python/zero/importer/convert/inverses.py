@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from zero.importer.builder import Builder
+from zero.importer.convert.arithmetic import signs
 from zero.importer.convert.products import product
 from zero.importer.convert.registry import converts
+from zero.importer.convert.scans import prod
 from zero.importer.errors import CannotImport
 from zero.importer.ir import Value
 
@@ -48,20 +52,31 @@ def identity(b: Builder, x: Value) -> Value:
     return b.constant(torch.eye(n, dtype=x.dtype).expand(x.shape))
 
 
-def eliminated(b: Builder, x: Value) -> tuple[Value, Value]:
-    """The inverse and the determinant by elimination, of which each step takes the row
-    whose element is the largest. Neither has a gradient."""
-    n, lead = size_of(x, "an inverse"), x.shape[:-2]
-    x = b.stop(x)
-    table = b.concat([x, identity(b, x)], x.rank - 1)
-    determinant = b.fill((*lead, 1, 1), 1.0, x.dtype)
-    for i in range(n):
-        table, sign = pivoted(b, table, i)
-        head = column(b, row(b, table, i), i)
-        determinant = b.times(b.times(determinant, head), sign)
-        scaled = b.over(row(b, table, i), head)
-        table = with_row(b, b.minus(table, b.times(column(b, table, i), scaled)), i, scaled)
-    return b.narrow(table, x.rank - 1, n, n), b.reshape(determinant, lead)
+class Eliminated:
+    """A matrix by elimination, of which each step takes the row whose element is the largest.
+    Nothing has a gradient."""
+
+    def __init__(self, b: Builder, x: Value):
+        n, lead = size_of(x, "an inverse"), x.shape[:-2]
+        x = b.stop(x)
+        table = b.concat([x, identity(b, x)], x.rank - 1)
+        sign, heads = b.fill((*lead, 1, 1), 1.0, x.dtype), []
+        for i in range(n):
+            table, turned = pivoted(b, table, i)
+            head = column(b, row(b, table, i), i)
+            sign = b.times(sign, turned)
+            heads.append(head)
+            # A head of 0 is one of a singular matrix; the rest stays finite.
+            divisor = b.select(b.compare("eq", head, 0), b.like(head, 1), head)
+            scaled = b.over(row(b, table, i), divisor)
+            table = with_row(b, b.minus(table, b.times(column(b, table, i), scaled)), i, scaled)
+        self.sign = b.reshape(sign, lead)
+        # What the product of is the determinant, up to its sign.
+        self.heads = b.reshape(b.concat(heads, x.rank - 2), (*lead, n))
+        smallest = b.reduce("max", b.negative(b.unary("math.absf", self.heads)), [len(lead)])
+        self.singular = b.compare("eq", smallest, 0)
+        # The inverse; of a singular matrix it is numbers without a meaning.
+        self.inverse = b.narrow(table, x.rank - 1, n, n)
 
 
 def pivoted(b: Builder, table: Value, i: int) -> tuple[Value, Value]:
@@ -83,8 +98,10 @@ def pivoted(b: Builder, table: Value, i: int) -> tuple[Value, Value]:
 
 def inverse_of(b: Builder, x: Value) -> Value:
     """y (2 - x y), a step of Newton's method from the inverse y: the inverse again, with
-    its gradient."""
-    y, _ = eliminated(b, x)
+    its gradient. A singular matrix, which PyTorch refuses as it runs, has NaN."""
+    found = Eliminated(b, x)
+    singular = b.reshape(found.singular, (*x.shape[:-2], 1, 1))
+    y = b.select(singular, b.like(x, math.nan), found.inverse)
     rest = b.minus(b.times(identity(b, x), 2.0), b.matmul(x, y))
     return b.matmul(y, rest)
 
@@ -116,24 +133,30 @@ def solve_unchecked(b: Builder, A, B, left=True):
 @converts("aten._linalg_det.default", to="elimination")
 def determinant(b: Builder, A):
     """Its gradient is that of the determinant times the trace of y (x - x), of the
-    inverse y."""
-    y, value = eliminated(b, A)
-    return [b.plus(value, b.times(value, change(b, A, y))), None, None]
+    inverse y; like PyTorch's it is 0 where the matrix is singular."""
+    found = Eliminated(b, A)
+    value = b.times(prod(b, found.heads, found.heads.rank - 1), found.sign)
+    return [b.plus(value, b.times(value, change(b, A, found.inverse))), None, None]
 
 
 @converts("aten._linalg_slogdet.default", to="elimination")
 def sign_and_logarithm(b: Builder, A):
-    y, value = eliminated(b, A)
-    zero = b.like(value, 0)
-    sign = b.select(b.compare("gt", value, 0), b.like(value, 1.0), b.like(value, -1.0))
-    logarithm = b.unary("math.log", b.unary("math.absf", value))
-    sign = b.select(b.compare("eq", value, 0), zero, sign)
-    return [sign, b.plus(logarithm, change(b, A, y)), None, None]
+    """A singular matrix has 0 and -inf. The gradient is then NaN, where PyTorch's has
+    infinities as well."""
+    found = Eliminated(b, A)
+    last = found.heads.rank - 1
+    sign = b.times(found.sign, prod(b, signs(b, found.heads), last))
+    logarithms = b.unary("math.log", b.unary("math.absf", found.heads))
+    rest = change(b, A, found.inverse)
+    nothing = b.times(b.times(rest, rest), 0.0)
+    below_all = b.unary("math.log", b.select(found.singular, nothing, b.like(rest, 1)))
+    logarithm = b.plus(b.reduce("sum", logarithms, [last]), rest)
+    return [sign, b.select(found.singular, below_all, logarithm), None, None]
 
 
 def change(b: Builder, x: Value, y: Value) -> Value:
     """0, whose gradient is that of log(det(x)): the trace of y (x - x)."""
-    rest = b.times(b.minus(x, b.stop(x)), b.swap(y, y.rank - 2, y.rank - 1))
+    rest = b.times(b.slope(x), b.swap(y, y.rank - 2, y.rank - 1))
     return b.reduce("sum", rest, [x.rank - 2, x.rank - 1])
 
 
@@ -185,5 +208,5 @@ def symmetric(b: Builder, x: Value) -> Value:
     below = torch.ones(x.shape[-2:], dtype=torch.bool).tril()
     fixed = b.stop(x)
     value = b.select(b.constant(below), fixed, b.swap(fixed, x.rank - 2, x.rank - 1))
-    rest = b.minus(x, fixed)
+    rest = b.slope(x)
     return b.plus(value, b.times(b.plus(rest, b.swap(rest, x.rank - 2, x.rank - 1)), 0.5))

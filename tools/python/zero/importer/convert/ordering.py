@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from zero.importer.builder import Builder
-from zero.importer.convert.reductions import extremum
+from zero.importer.convert.reductions import extremum, shared
 from zero.importer.convert.registry import converts
 from zero.importer.ir import Value
 
@@ -57,13 +57,24 @@ def kthvalue(b: Builder, self, k, dim=-1, keepdim=False):
 
 @converts("aten.median.dim", to="nn.argsort of the first half, nn.gather")
 def median_dim(b: Builder, self, dim, keepdim=False):
-    size = self.shape[dim] if self.rank else 1
-    return in_place(b, self, dim, (size + 1) // 2, keepdim)
+    if not self.rank:
+        return in_place(b, self, dim, 1, keepdim)
+    dim %= self.rank
+    value, place = in_place(b, self, dim, (self.shape[dim] + 1) // 2, True)
+    if self.is_float:
+        # The first NaN is in the place of any number.
+        missing = b.cast(b.compare("ne", self, self), torch.float32)
+        first = positions_in_order(b, missing, dim, True, 1)
+        place = b.select(b.compare("gt", b.gather(missing, first, dim), 0), first, place)
+        value = b.gather(self, place, dim)
+    shape = value.shape if keepdim else value.shape[:dim] + value.shape[dim + 1 :]
+    return [b.reshape(v, shape) for v in (value, place)]
 
 
 @converts("aten.median.default", to="nn.argsort of the first half, nn.gather")
 def median(b: Builder, self):
-    return median_dim(b, b.reshape(self, [self.size]), 0)[0]
+    x = b.reshape(self, [self.size])
+    return shared(b, x, median_dim(b, x, 0, keepdim=True)[0], [0], keep=False)
 
 
 def first_position(b: Builder, x: Value, dim: int | None, keep: bool, largest: bool) -> Value:
@@ -72,7 +83,9 @@ def first_position(b: Builder, x: Value, dim: int | None, keep: bool, largest: b
         y = first_position(b, b.reshape(x, [x.size]), 0, False, largest)
         return b.reshape(y, (1,) * x.rank) if keep else y
     dim %= x.rank
-    y = positions_in_order(b, x, dim, largest, 1)
+    # NaN is the largest in order, and the first of the smallest, too.
+    y = x if largest or not x.is_float else b.negative(x)
+    y = positions_in_order(b, y, dim, largest or x.is_float, 1)
     return y if keep else b.reshape(y, y.shape[:dim] + y.shape[dim + 1 :])
 
 
@@ -81,7 +94,7 @@ def argmax(b: Builder, self, dim=None, keepdim=False):
     return first_position(b, self, dim, keepdim, largest=True)
 
 
-@converts("aten.argmin.default", to="nn.argsort of the first")
+@converts("aten.argmin.default", to="nn.argsort of -x descending of the first")
 def argmin(b: Builder, self, dim=None, keepdim=False):
     return first_position(b, self, dim, keepdim, largest=False)
 
@@ -92,7 +105,7 @@ def max_dim(b: Builder, self, dim, keepdim=False):
     return [values, first_position(b, self, dim, keepdim, largest=True)]
 
 
-@converts("aten.min.dim", to="nn.reduce max of -x, nn.argsort of the first")
+@converts("aten.min.dim", to="nn.reduce max of -x, nn.argsort of -x descending of the first")
 def min_dim(b: Builder, self, dim, keepdim=False):
     values = extremum(b, self, [dim % self.rank], keepdim, sign=-1)
     return [values, first_position(b, self, dim, keepdim, largest=False)]

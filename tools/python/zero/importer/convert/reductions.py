@@ -44,8 +44,24 @@ def mean(b: Builder, self, dim=None, keepdim=False, dtype=None):
 
 @converts("aten.amax.default", "aten.max.default", to="nn.reduce max")
 def amax(b: Builder, self, dim=None, keepdim=False):
-    # At a tie PyTorch spreads amax's gradient, and zero gives it to the first.
-    return extremum(b, self, listed(dim, self.rank), keepdim)
+    dims = listed(dim, self.rank)
+    return shared(b, self, extremum(b, self, dims, keep=True), dims, keepdim)
+
+
+def shared(b: Builder, x: Value, value: Value, dims: list[int], keep: bool) -> Value:
+    """`value`, elements of x over `dims`, which stay in it: its gradient goes in even parts to
+    all elements that are equal to it."""
+    shape = value.shape if keep else [s for d, s in enumerate(x.shape) if d not in dims]
+    if not (x.trained and x.is_float):
+        return b.reshape(value, shape)
+    value = b.stop(value)
+    missing = b.binary("and", *(b.compare("ne", v, v) for v in (b.stop(x), value)))
+    here = b.binary("or", b.compare("eq", b.stop(x), value), missing)
+    # Infinities and NaN cannot be subtracted from themselves.
+    base = b.select(b.compare("lt", b.unary("math.absf", value), math.inf), value, b.like(value, 0))
+    rest = b.reduce("sum", b.select(here, b.minus(x, base), b.like(x, 0)), dims, keep=True)
+    count = b.reduce("sum", b.select(here, b.like(x, 1), b.like(x, 0)), dims, keep=True)
+    return b.reshape(b.plus(base, b.over(rest, count)), shape)
 
 
 def extremum(b: Builder, x: Value, dims: list[int], keep: bool, sign: int = 1) -> Value:
@@ -66,19 +82,25 @@ def integer_extremum(b: Builder, x: Value, dims: list[int], keep: bool, largest:
 
 @converts("aten.amin.default", "aten.min.default", to="nn.reduce max of -x")
 def amin(b: Builder, self, dim=None, keepdim=False):
-    return extremum(b, self, listed(dim, self.rank), keepdim, sign=-1)
+    dims = listed(dim, self.rank)
+    return shared(b, self, extremum(b, self, dims, keep=True, sign=-1), dims, keepdim)
+
+
+def listed_alone(dim, rank: int) -> list[int]:
+    """As `any` and `all` have it: no dimensions are none, where others take them for all."""
+    return [] if isinstance(dim, (list, tuple)) and not dim else listed(dim, rank)
 
 
 @converts("aten.any.default", "aten.any.dim", "aten.any.dims", to="nn.reduce max of 0 and 1")
 def any_of(b: Builder, self, dim=None, keepdim=False):
     x = b.cast(b.cast(self, torch.bool), torch.float32)
-    return b.compare("gt", b.reduce("max", x, listed(dim, x.rank), keepdim), 0)
+    return b.compare("gt", b.reduce("max", x, listed_alone(dim, x.rank), keepdim), 0)
 
 
 @converts("aten.all.default", "aten.all.dim", "aten.all.dims", to="nn.reduce max of 0 and 1")
 def all_of(b: Builder, self, dim=None, keepdim=False):
     x = b.cast(b.cast(self, torch.bool), torch.float32)
-    x = b.reduce("max", b.minus(b.like(x, 1), x), listed(dim, x.rank), keepdim)
+    x = b.reduce("max", b.minus(b.like(x, 1), x), listed_alone(dim, x.rank), keepdim)
     return b.compare("eq", x, 0)
 
 
@@ -90,7 +112,7 @@ def variance(b: Builder, self, dim=None, correction=None, keepdim=False):
         count *= self.shape[d]
     centred = b.minus(self, b.reduce("mean", self, dims, keep=True))
     squares = b.reduce("sum", b.times(centred, centred), dims, keepdim)
-    return b.over(squares, float(count - (1 if correction is None else correction)))
+    return b.over(squares, max(0.0, count - (1 if correction is None else correction)))
 
 
 @converts("aten.var.dim", to="nn.reduce mean of squares")
@@ -105,7 +127,7 @@ def deviation_unbiased(b: Builder, self, dim=None, unbiased=True, keepdim=False)
 
 @converts("aten.std.correction", to="math.sqrt of the variance")
 def deviation(b: Builder, self, dim=None, correction=None, keepdim=False):
-    return b.unary("math.sqrt", variance(b, self, dim, correction, keepdim))
+    return root_of(b, variance(b, self, dim, correction, keepdim))
 
 
 @converts("aten.var_mean.correction", to="nn.reduce mean of squares, nn.reduce mean")
@@ -119,7 +141,7 @@ def variance_and_mean(b: Builder, self, dim=None, correction=None, keepdim=False
 @converts("aten.std_mean.correction", to="math.sqrt of the variance, nn.reduce mean")
 def deviation_and_mean(b: Builder, self, dim=None, correction=None, keepdim=False):
     found, mean = variance_and_mean(b, self, dim, correction, keepdim)
-    return [b.unary("math.sqrt", found), mean]
+    return [root_of(b, found), mean]
 
 
 @converts("aten.nanmean.default", to="nn.reduce sum of what is a number, over its count")
@@ -135,25 +157,32 @@ def vector_norm(b: Builder, self, ord=2, dim=None, keepdim=False):
     dims = listed(dim, self.rank)
     if ord == 1:
         return b.reduce("sum", b.unary("math.absf", self), dims, keepdim)
-    if ord == math.inf:
-        return b.reduce("max", b.unary("math.absf", self), dims, keepdim)
+    if abs(ord) == math.inf:
+        sizes = b.unary("math.absf", self)
+        value = extremum(b, sizes, dims, keep=True, sign=1 if ord > 0 else -1)
+        return shared(b, sizes, value, dims, keepdim)
     if ord == 0:
         return b.reduce("sum", b.cast(b.compare("ne", self, 0), self.dtype), dims, keepdim)
     if ord != 2:
         return norm_of_order(b, self, ord, dims, keepdim)
     squares = b.reduce("sum", b.times(self, self), dims, keepdim)
-    return beside_0(b, squares, lambda x: b.unary("math.sqrt", x))
+    return root_of(b, squares)
+
+
+def root_of(b: Builder, x: Value) -> Value:
+    return beside_0(b, x, lambda x: b.unary("math.sqrt", x))
 
 
 def beside_0(b: Builder, x: Value, root: Callable) -> Value:
-    """`root` of x, and 0 without a slope where x is 0, as PyTorch's norms have it."""
+    """`root` of x, and 0 without a slope where x is 0, as PyTorch's norms and deviations
+    have it."""
     nothing = b.compare("eq", x, 0)
     return b.select(nothing, b.like(x, 0), root(b.select(nothing, b.like(x, 1), x)))
 
 
 def norm_of_order(b: Builder, x: Value, order: float, dims: list[int], keep: bool) -> Value:
     if not order > 1:
-        raise CannotImport(f"a vector norm of order {order}: wanted 0, 1 or more, or infinity")
+        raise CannotImport(f"a vector norm of order {order}: wanted 0, 1 or more, or an infinity")
 
     def power(x: Value, exponent: float) -> Value:
         return b.unary("math.exp", b.times(b.unary("math.log", x), exponent))

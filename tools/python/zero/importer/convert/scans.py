@@ -78,6 +78,8 @@ def running_extremum(b: Builder, x: Value, dim: int, order: str) -> list[Value]:
 
     def join(earlier: list[Value], later: list[Value]) -> list[Value]:
         takes = b.compare(order, later[0], earlier[0])
+        if x.is_float:  # NaN goes on.
+            takes = b.binary("or", takes, b.compare("ne", later[0], later[0]))
         return [b.select(takes, y, x) for x, y in zip(earlier, later)]
 
     _, places = scan(b, [b.stop(x), b.positions(x.shape, dim)], dim, join)

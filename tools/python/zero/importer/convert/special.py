@@ -4,6 +4,7 @@ slope of an approximation is less exact than the approximation."""
 from __future__ import annotations
 
 import math
+from typing import Callable
 
 import torch
 
@@ -13,12 +14,17 @@ from zero.importer.errors import CannotImport
 from zero.importer.ir import Value
 
 
-def with_slope(b: Builder, x: Value, value: Value, slope: Value) -> Value:
-    """`value`, whose gradient for `x` is `slope`."""
+def with_slope(b: Builder, x: Value, value: Value, slope: Value, pole: Callable) -> Value:
+    """`value`, whose gradient for `x` is `slope`. Where that is infinite or NaN it is `pole`
+    of x, whose own gradient is: a product with it would lose the value."""
     if not x.trained:
         return value
-    rest = b.minus(x, b.stop(x))
-    return b.plus(b.stop(value), b.times(rest, b.stop(slope)))
+    slope = b.stop(slope)
+    finite = b.compare("lt", b.unary("math.absf", slope), math.inf)
+    regular = b.plus(
+        b.stop(value), b.times(b.slope(x), b.select(finite, slope, b.like(slope, 0)))
+    )
+    return b.select(finite, regular, pole(b, b.select(finite, b.like(x, 0.5), x)))
 
 
 def as_float(b: Builder, x: Value) -> Value:
@@ -84,7 +90,17 @@ def log_gamma(b: Builder, x: Value) -> Value:
     y = log_gamma_above_0(b, argument)
     sine = b.unary("math.log", b.unary("math.absf", b.unary("math.sin", angle)))
     mirrored = b.minus(b.minus(b.like(x, math.log(math.pi)), sine), y)
-    return b.select(below, mirrored, y)
+    below_all = b.compare("eq", x, -math.inf)
+    return b.select(below_all, b.like(x, math.inf), b.select(below, mirrored, y))
+
+
+def log_gamma_at_pole(b: Builder, x: Value) -> Value:
+    """With the slope of 1 / x at 0, and NaN at whole numbers below."""
+    distance, at_0 = b.minus(x, b.unary("math.roundeven", x)), b.compare("eq", x, 0)
+    infinite = b.compare("eq", b.unary("math.absf", x), math.inf)
+    square = b.select(infinite, b.like(x, 0), b.times(distance, distance))
+    log = b.unary("math.log", b.select(at_0, x, square))
+    return b.times(log, b.select(at_0, b.like(x, -1), b.like(x, -0.5)))
 
 
 def moved_up(b: Builder, x: Value) -> tuple[Value, list[Value]]:
@@ -101,7 +117,7 @@ def series_of(b: Builder, x: Value) -> tuple[Value, list[Value], Value, Value]:
 
 
 def digamma_of(b: Builder, x: Value) -> Value:
-    """The derivative of log_gamma."""
+    """The derivative of log_gamma; NaN at whole numbers below 0."""
     below, argument, angle = reflected(b, x)
     z, passed, inverse, square = series_of(b, argument)
     tail = polynomial(b, square, [1 / 252, -1 / 120, 1 / 12, 0.0])
@@ -109,7 +125,13 @@ def digamma_of(b: Builder, x: Value) -> Value:
     for part in passed:
         y = b.minus(y, part)
     mirrored = b.minus(y, b.over(b.like(x, math.pi), b.unary("math.tan", angle)))
+    mirrored = b.select(b.compare("eq", angle, 0), b.like(x, math.nan), mirrored)
     return b.select(below, mirrored, y)
+
+
+def digamma_at_pole(b: Builder, x: Value) -> Value:
+    at_0 = b.negative(inverse_of(b, b.select(b.compare("eq", x, 0), x, b.like(x, 1))))
+    return b.select(b.compare("eq", x, 0), at_0, b.like(x, math.nan))
 
 
 def trigamma_of(b: Builder, x: Value) -> Value:
@@ -128,13 +150,13 @@ def trigamma_of(b: Builder, x: Value) -> Value:
 @converts("aten.lgamma.default", to="series, with the gradient's own")
 def lgamma(b: Builder, self):
     x = as_float(b, self)
-    return with_slope(b, x, log_gamma(b, x), digamma_of(b, x))
+    return with_slope(b, x, log_gamma(b, x), digamma_of(b, x), log_gamma_at_pole)
 
 
 @converts("aten.digamma.default", to="series, with the gradient's own")
 def digamma(b: Builder, self):
     x = as_float(b, self)
-    return with_slope(b, x, digamma_of(b, x), trigamma_of(b, x))
+    return with_slope(b, x, digamma_of(b, x), trigamma_of(b, x), digamma_at_pole)
 
 
 @converts("aten.polygamma.default", to="series, with the gradient's own")
@@ -166,9 +188,14 @@ def erfinv(b: Builder, self):
     middle = polynomial(b, b.minus(w, 2.5), MIDDLE)
     root = b.unary("math.sqrt", b.binary("maximum", w, 5.0))
     y = b.select(b.compare("lt", w, 5), middle, polynomial(b, b.minus(root, 3.0), TAILS))
-    slope = b.times(b.unary("math.exp", b.times(b.times(x, y), b.times(x, y))), math.pi**0.5 / 2)
-    inside = b.compare("lt", size, 1)
-    return with_slope(b, x, b.times(x, y), b.select(inside, slope, b.like(x, 0)))
+    y = b.times(x, b.select(b.compare("eq", size, 1), b.like(x, math.inf), y))
+    slope = b.times(b.unary("math.exp", b.times(y, y)), math.pi**0.5 / 2)
+    return with_slope(b, x, y, slope, erfinv_at_pole)
+
+
+def erfinv_at_pole(b: Builder, x: Value) -> Value:
+    log = b.unary("math.log", b.minus(b.like(x, 1.0), b.unary("math.absf", x)))
+    return b.negative(b.times(x, log))
 
 
 @converts("aten.sinc.default", to="math.sin, arith.divf, and 1 at 0")

@@ -1,0 +1,154 @@
+"""Ties, constants, singular matrices, infinities and NaN: values and gradients are PyTorch's
+there, too."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from each import differing
+
+INF, NAN = math.inf, math.nan
+TIES = [[1, 2, 2, 3, 0, 0], [2, 2, 2, 2, 2, 2], [0, 0, 0, 0, 0, 0], [-1, 5, 5, -5, 5, 1]]
+MISSING = [[1, NAN, 2, 5, NAN, 6], [4, 3, -1, 2, 0, 7], [INF, 1, INF, -INF, 2, 2], [0, 0, 1, 1, 1, 0]]
+INFINITE = [[INF, 1, INF, 3, -INF, 0], [-INF, -INF, -INF, -INF, -INF, -INF]]
+SINGULAR = [[1, 2], [2, 4]]
+
+
+def on(values, function):
+    return function, torch.tensor(values, dtype=torch.float32)
+
+
+ORDERS = {
+    "median": on(TIES, lambda w, x, i: w.median()),
+    "median_dim": on(TIES, lambda w, x, i: w.median(1)),
+    "median_nan": on(MISSING, lambda w, x, i: w.median()),
+    "median_dim_nan": on(MISSING, lambda w, x, i: (*w.median(1), *w.median(0, keepdim=True))),
+    "median_scalar": on(2.0, lambda w, x, i: w.median(0).values + w.median()),
+    "median_integer": on(TIES, lambda w, x, i: w * i.median() + i.median(1).values.sum()),
+    "kthvalue": on(MISSING, lambda w, x, i: w.kthvalue(5, 1).values),
+    "cummax": on(MISSING, lambda w, x, i: (*w.cummax(1), *w.cummax(0))),
+    "cummin": on(MISSING, lambda w, x, i: (*w.cummin(1), *w.cummin(0))),
+    "sort": on(MISSING, lambda w, x, i: (w.sort(1)[0], w.sort(1, True)[0])),
+    "argmax": on(MISSING, lambda w, x, i: (w.argmax(1), w.argmin(0))),
+    "max_dim": on(MISSING, lambda w, x, i: (*w.detach().max(1), *w.detach().min(0), w)),
+    "max_dim_ties": on(TIES, lambda w, x, i: (*w.max(1), *w.min(0))),
+    "argmin": on(INFINITE, lambda w, x, i: (w.argmin(1), w.argmax(0), (-i).argmin(1))),
+}
+
+EXTREMA = {
+    f"{name}_{of}": on(values, function)
+    for of, values in (("ties", TIES), ("infinite", INFINITE))
+    for name, function in {
+        "amax": lambda w, x, i: w.amax(1),
+        "amin": lambda w, x, i: w.amin((0, 1)),
+        "max": lambda w, x, i: w.max(),
+        "min": lambda w, x, i: w.min(),
+        "aminmax": lambda w, x, i: torch.aminmax(w, dim=1),
+        "inf": lambda w, x, i: torch.linalg.vector_norm(w, INF, 1),
+        "inf_of_all": lambda w, x, i: w.norm(INF),
+        "negative_inf": lambda w, x, i: torch.linalg.vector_norm(w, -INF, 0),
+    }.items()
+}
+
+# Of what is NaN PyTorch gives NaN to some elements and not to others.
+VALUES = {
+    f"{name}_missing": on(MISSING, lambda w, x, i, function=function: (function(w.detach(), x, i), w))
+    for name, function in (
+        ("amax", lambda w, x, i: w.amax(1)),
+        ("min", lambda w, x, i: w.min()),
+        ("inf", lambda w, x, i: torch.linalg.vector_norm(w, INF, 1)),
+    )
+}
+
+REDUCTIONS = {
+    "any": on(TIES, lambda w, x, i: (torch.any(w > 1, dim=()) * w, torch.any(w > 1, dim=[]))),
+    "all": on(TIES, lambda w, x, i: (torch.all(w > 1, dim=()) * w, torch.all(w > 1, dim=[]))),
+    "any_of_all": on(TIES, lambda w, x, i: w * torch.any(w > 4) + w * torch.all(w < 4)),
+    "none": on(TIES, lambda w, x, i: (w.sum(()), w.mean(()), w.amax(()), w.norm(dim=()))),
+    "std": on(TIES, lambda w, x, i: (w.std(1), w.std(0, correction=0), w.std())),
+    "std_mean": on(TIES, lambda w, x, i: torch.std_mean(w, 1)),
+    "var": on(TIES, lambda w, x, i: torch.var_mean(w, 1)),
+    "one": on([[2.0], [3.0]], lambda w, x, i: w.std(1, correction=0)),
+    "logsumexp": on(INFINITE, lambda w, x, i: w.logsumexp(1)),
+    "logsumexp_nan": on(MISSING, lambda w, x, i: w.logsumexp(0)),
+}
+
+FUNCTIONS = {
+    "erfinv": on([1, -1, 0, 0.5, 2, NAN], lambda w, x, i: w.erfinv()),
+    "erfinv_alone": on([1, -1, 0, 0.5, 2, NAN], lambda w, x, i: w.detach().erfinv() + 0 * w),
+    "hypot": on(
+        [[a] for a in (1, 0, INF, NAN, -INF, -3)],
+        lambda w, x, i: torch.hypot(w[1:], torch.tensor([1, INF, NAN, -INF])),
+    ),
+    "hypot_of_one": on([1, 2], lambda w, x, i: torch.hypot(w, torch.tensor([INF, 1]))),
+    "lgamma": on([0, -0.0, 1, 2, -1, -2.5, INF, -INF, NAN], lambda w, x, i: w.lgamma()),
+    "digamma": on([0, -0.0, 1, 2, -2.5, INF, -INF, NAN], lambda w, x, i: w.digamma()),
+}
+
+INTEGERS = {
+    name: on([1, 2, 3, 4], lambda w, x, i, function=function: (function(i), w))
+    for name, function in {
+        "logsumexp": lambda i: i.logsumexp(1),
+        "sigmoid": lambda i: i.sigmoid(),
+        "reciprocal": lambda i: (i + 1).reciprocal(),
+        "special": lambda i: ((i + 1).lgamma(), (i + 1).digamma(), (i % 2).erfinv())[1],
+        "rounded": lambda i: torch.arange(6)[i.floor() % 6] + i.ceil() + i.round() + i.trunc(),
+        "clamp": lambda i: i.clamp(0.5, 2.5) + i.clamp(min=1) + i.clamp(max=2),
+        "logic": lambda i: i.any(0) & i.all(0),
+        "relu": lambda i: torch.stack([F.relu(i), (i - 2).abs(), (i - 2).sign(), F.relu6(i)]),
+        "atan2": lambda i: torch.atan2(i, i + 1) + torch.xlogy(i, i + 1),
+        "logit": lambda i: torch.logit(i % 2, eps=0.1) + torch.deg2rad(i) + torch.sinc(i),
+        "powers": lambda i: i**2 + (i + 1) ** 0.5 + 2.0**i + torch.square(i) + (i + 1.0) ** i + i**5,
+        "division": lambda i: i / 4 + i // 4 + (i - 3) % 4 + torch.div(i - 3, 2, rounding_mode="trunc"),
+    }.items()
+}
+
+MATRICES = {
+    "det": on(SINGULAR, lambda w, x, i: w.det()),
+    "det_of_zeros": on([[0, 0, 0]] * 3, lambda w, x, i: w.det()),
+    "det_of_several": on([SINGULAR, [[0, 0], [1, 2]], [[1, 2], [3, 4]]], lambda w, x, i: w.det()),
+    # The logarithm of each head, since their product is 0 in f32.
+    "slogdet_of_small": on(
+        [[1e-20, 0, 0], [0, 0, 2e-20], [0, 3e-20, 0]], lambda w, x, i: torch.linalg.slogdet(w)
+    ),
+    "cholesky": on(
+        [[4, NAN, INF], [1, 5, NAN], [2, 1, 6]], lambda w, x, i: torch.linalg.cholesky(w)
+    ),
+}
+
+FAMILIES = {
+    "orders": ORDERS,
+    "extrema": {**EXTREMA, **VALUES},
+    "reductions": REDUCTIONS,
+    "functions": FUNCTIONS,
+    "integers": INTEGERS,
+    "matrices": MATRICES,
+}
+
+
+def batch():
+    torch.manual_seed(0)
+    return {"x": torch.randn(4, 6), "ids": torch.randint(0, 6, (4, 6))}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_family(family):
+    functions = {name: function for name, (function, _) in FAMILIES[family].items()}
+    weights = {name: weight for name, (_, weight) in FAMILIES[family].items()}
+    assert not differing(functions, weights, batch())
+
+
+SLOGDET = {
+    "singular": on(SINGULAR, lambda w, x, i: (*torch.linalg.slogdet(w.detach()), w)),
+    "one_of_several": on([[[0, 0], [1, 2]], [[1, 2], [3, 4]]], lambda w, x, i: (torch.logdet(-w.detach()), w)),
+}
+
+
+def test_logarithms_of_singular_matrices():
+    """Their values; gradients are infinite or NaN."""
+    functions = {name: function for name, (function, _) in SLOGDET.items()}
+    weights = {name: weight for name, (_, weight) in SLOGDET.items()}
+    assert not differing(functions, weights, batch())
