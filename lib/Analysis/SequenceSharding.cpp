@@ -91,6 +91,11 @@ bool Sharding::canGo(Operation *op, DimensionId atom) const {
   if (!cut || cut->isSum || (cut->isCombined && !isOfResults(op, atom)) ||
       dimensions.sizeOf(atom) % over.getSize() != 0)
     return false;
+  // Of what another axis has parts of, a rank has one index: the verifier could
+  // not tell several of them from parts of each.
+  if (isBesideParts && atom != *positions &&
+      dimensions.sizeOf(atom) != over.getSize())
+    return false;
   return llvm::all_of(op->getOperands(), [&](Value operand) {
     return !along.contains(operand) ||
            findDimension(dimensions.of(operand), atom).has_value();

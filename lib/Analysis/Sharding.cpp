@@ -34,6 +34,9 @@ Sharding::Sharding(StepOp model, AxesAttr over)
   for (auto load : model.getOps<LoadOp>())
     loaded.insert(symbols.lookup<ParameterOp>(load.getParameter()));
   parameters = loaded.takeVector();
+  isBesideParts = isOfSequence() && llvm::any_of(parameters, [](ParameterOp p) {
+                    return p.getCuts().has_value();
+                  });
   collect();
   if (isOfSequence())
     cutPositions();

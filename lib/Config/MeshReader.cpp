@@ -50,7 +50,6 @@ static bool isUnknownRole(StringRef name) { return name == "pipe"; }
 /// Why these are no axes of a mesh, or an empty string.
 static std::string findInvalid(const Axes &axes) {
   int64_t ranks = 1;
-  const MeshAxisConfig *model = nullptr;
   for (size_t i = 0; i < axes.size(); ++i) {
     const MeshAxisConfig &axis = axes[i];
     if (axis.size < 1)
@@ -67,13 +66,13 @@ static std::string findInvalid(const Axes &axes) {
                "' is there twice, wanted a name for each";
     if (llvm::MulOverflow(ranks, axis.size, ranks) || ranks > kMaxCount)
       return "the axes have more than " + std::to_string(kMaxCount) + " ranks";
-    if (axis.size > 1 && zrt::cutsModel(axis.name)) {
-      if (model && !zrt::cutTogether(model->name, axis.name))
-        return "axes '" + model->name + "' and '" + axis.name +
-               "' would both cut the model, which is supported for 'tensor' "
-               "and 'expert' only; give one of them 1 rank";
-      model = &axis;
-    }
+    for (const MeshAxisConfig &other : llvm::ArrayRef(axes).take_front(i))
+      if (axis.size > 1 && other.size > 1 && zrt::cutsModel(axis.name) &&
+          zrt::cutsModel(other.name) &&
+          !zrt::cutTogether(other.name, axis.name))
+        return "axes '" + other.name + "' and '" + axis.name +
+               "' would both cut the model, which is not supported; either of "
+               "them goes with 'tensor'; give one of them 1 rank";
   }
   return axes.empty() ? "found no axis, wanted at least one" : "";
 }
@@ -161,8 +160,9 @@ Axes MeshReader::readAxes() {
       sizes.push_back(size);
   if (sizes.size() > 1)
     reporter.error(sizes[1].key, "stands beside " + sizes[0].key +
-                                     ", and both would cut the model, which "
-                                     "is not supported; leave one of them out");
+                                     ", and both cut the model; name the axes "
+                                     "in zero.mesh instead, in the order that "
+                                     "ranks are to have");
   if (!mesh && !sizes.empty())
     return readModelAxis(sizes[0], mics);
   if (!mesh)
@@ -393,8 +393,12 @@ void mlir::zero::checkModelAxes(const ConfigValues &values, Reporter &reporter,
                               ", or give '" + axis->name + "' 1 rank");
   };
   // Sums of 16 bits have a factor that follows from their group.
-  refuse(zrt::cutsExperts(axis->name) && config.precision == zrt::DataType::F16,
-         "fp16.enabled", "compute in bf16");
+  if (config.hasAxis("expert") && config.precision == zrt::DataType::F16)
+    reporter.error("fp16.enabled",
+                   "does not work beside the axis 'expert' of the mesh " +
+                       ::print(config.mesh) +
+                       ", which cuts the model; compute in bf16, or give "
+                       "'expert' 1 rank");
   const std::optional<OffloadConfig> &offload = config.offloadOptimizer;
   refuse(offload && !offload->parameters,
          findOffloadKey(values, /*ofParameters=*/false));

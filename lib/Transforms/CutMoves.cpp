@@ -15,19 +15,21 @@ static RankedTensorType typeOf(Value value) {
 }
 
 namespace {
-/// A tensor as [outer, pieces, inner]: what is before the pieces that repeat,
-/// the pieces, and what is behind their dimension.
+/// A tensor as [outer, repeats, pieces, inner]: what is before the dimension of
+/// the pieces, how often they repeat, the pieces, and what is behind. Repeats
+/// have a dimension of their own, which another axis may cut.
 struct Flattened {
-  Flattened(RankedTensorType type, CutAttr cut) : type(type) {
+  Flattened(RankedTensorType type, CutAttr cut)
+      : type(type), repeats(cut.getRepeats()) {
     ArrayRef<int64_t> shape = type.getShape();
-    outer = llvm::product_of(shape.take_front(cut.getDim())) * cut.getRepeats();
+    outer = llvm::product_of(shape.take_front(cut.getDim()));
     inner = llvm::product_of(shape.drop_front(cut.getDim() + 1));
   }
   RankedTensorType with(ArrayRef<int64_t> shape) const {
     return RankedTensorType::get(shape, type.getElementType());
   }
   RankedTensorType type;
-  int64_t outer, inner;
+  int64_t outer, repeats, inner;
 };
 } // namespace
 
@@ -37,43 +39,46 @@ bool mlir::zero::cutsRows(SliceValueOp slice) {
          cut.getPieces().size() == 1;
 }
 
-/// `value` [outer, pieces, inner] by pieces.
+/// `value` [outer, repeats, pieces, inner] by pieces.
 static SmallVector<Value> splitPieces(ImplicitLocOpBuilder &b, Value value,
                                       ArrayRef<int64_t> sizes) {
   if (sizes.size() == 1)
     return {value};
-  return nn::buildSplit(b, value, /*dim=*/1, sizes);
+  return nn::buildSplit(b, value, /*dim=*/2, sizes);
 }
 
 static Value joinPieces(ImplicitLocOpBuilder &b, ValueRange pieces) {
   if (pieces.size() == 1)
     return pieces.front();
-  return tensor::ConcatOp::create(b, b.getLoc(), /*dim=*/1, pieces);
+  return tensor::ConcatOp::create(b, b.getLoc(), /*dim=*/2, pieces);
 }
 
-/// A piece [outer, size, inner] as the parts of all ranks,
-/// [ranks, outer, part * inner].
+/// A piece [outer, repeats, size, inner] as the parts of all ranks,
+/// [ranks, outer, repeats, part, inner].
 static Value bringRanksToFront(ImplicitLocOpBuilder &b, Value piece,
                                int64_t ranks) {
   RankedTensorType type = typeOf(piece);
-  int64_t outer = type.getDimSize(0);
-  int64_t part = type.getDimSize(1) / ranks * type.getDimSize(2);
+  int64_t outer = type.getDimSize(0), repeats = type.getDimSize(1);
+  int64_t part = type.getDimSize(2) / ranks, inner = type.getDimSize(3);
   return nn::buildTranspose(
-      b, nn::buildReshape(b, piece, type.clone({outer, ranks, part})),
-      {1, 0, 2});
+      b,
+      nn::buildReshape(b, piece,
+                       type.clone({outer, repeats, ranks, part, inner})),
+      {2, 0, 1, 3, 4});
 }
 
-/// This rank's part of a piece [outer, size, inner].
+/// This rank's part of a piece [outer, repeats, size, inner].
 static Value slicePiece(ImplicitLocOpBuilder &b, Value piece, AxesAttr over) {
   RankedTensorType type = typeOf(piece);
-  int64_t outer = type.getDimSize(0), size = type.getDimSize(1);
-  int64_t ranks = over.getSize(), part = size / ranks * type.getDimSize(2);
+  int64_t outer = type.getDimSize(0), repeats = type.getDimSize(1);
+  int64_t size = type.getDimSize(2), inner = type.getDimSize(3);
+  int64_t ranks = over.getSize(), part = size / ranks;
   Value rows = bringRanksToFront(b, piece, ranks);
   auto cut =
       CutAttr::get(b.getContext(), /*dim=*/0, /*repeats=*/1, {ranks}, over);
-  Value own = SliceValueOp::create(b, type.clone({1, outer, part}), rows, cut);
-  return nn::buildReshape(
-      b, own, type.clone({outer, size / ranks, type.getDimSize(2)}));
+  Value own = SliceValueOp::create(
+      b, type.clone({1, outer, repeats, part, inner}), rows, cut);
+  return nn::buildReshape(b, own, type.clone({outer, repeats, part, inner}));
 }
 
 Value mlir::zero::buildFromRows(OpBuilder &builder, SliceValueOp slice) {
@@ -85,7 +90,8 @@ Value mlir::zero::buildFromRows(OpBuilder &builder, SliceValueOp slice) {
   for (Value piece :
        splitPieces(b,
                    nn::buildReshape(b, slice.getValue(),
-                                    flat.with({flat.outer, whole, flat.inner})),
+                                    flat.with({flat.outer, flat.repeats, whole,
+                                               flat.inner})),
                    cut.getPieces()))
     parts.push_back(slicePiece(b, piece, cut.getOver()));
   return nn::buildReshape(b, joinPieces(b, parts), typeOf(slice.getResult()));
@@ -94,8 +100,10 @@ Value mlir::zero::buildFromRows(OpBuilder &builder, SliceValueOp slice) {
 Value mlir::zero::buildParts(ImplicitLocOpBuilder &b, CutAttr cut,
                              Value value) {
   Flattened flat(typeOf(value), cut);
-  Value piece = nn::buildReshape(
-      b, value, flat.with({flat.outer, cut.getPieces().front(), flat.inner}));
+  Value piece =
+      nn::buildReshape(b, value,
+                       flat.with({flat.outer, flat.repeats,
+                                  cut.getPieces().front(), flat.inner}));
   return bringRanksToFront(b, piece, cut.getOver().getSize());
 }
 
@@ -104,12 +112,13 @@ Value mlir::zero::buildWhole(ImplicitLocOpBuilder &b, CutAttr cut,
   int64_t ranks = cut.getOver().getSize();
   Flattened flat(type, cut);
   int64_t whole = llvm::sum_of(cut.getPieces(), int64_t(0));
-  // [ranks, outer, part of the pieces, inner], then outer first.
+  // [ranks, outer, repeats, part of the pieces, inner], then ranks behind.
   Value rows = nn::buildTranspose(
       b,
-      nn::buildReshape(
-          b, parts, flat.with({ranks, flat.outer, whole / ranks * flat.inner})),
-      {1, 0, 2});
+      nn::buildReshape(b, parts,
+                       flat.with({ranks, flat.outer, flat.repeats,
+                                  whole / ranks, flat.inner})),
+      {1, 2, 0, 3, 4});
   SmallVector<int64_t> sizes;
   for (int64_t piece : cut.getPieces())
     sizes.push_back(piece / ranks);
@@ -117,11 +126,12 @@ Value mlir::zero::buildWhole(ImplicitLocOpBuilder &b, CutAttr cut,
     return nn::buildReshape(b, rows, type);
   // Of each rank its part of each piece; of each piece all ranks.
   Value split = nn::buildReshape(
-      b, rows, flat.with({flat.outer * ranks, whole / ranks, flat.inner}));
+      b, rows,
+      flat.with({flat.outer, flat.repeats * ranks, whole / ranks, flat.inner}));
   SmallVector<Value> pieces;
   for (auto [part, piece] :
        llvm::zip_equal(splitPieces(b, split, sizes), cut.getPieces()))
-    pieces.push_back(
-        nn::buildReshape(b, part, flat.with({flat.outer, piece, flat.inner})));
+    pieces.push_back(nn::buildReshape(
+        b, part, flat.with({flat.outer, flat.repeats, piece, flat.inner})));
   return nn::buildReshape(b, joinPieces(b, pieces), type);
 }

@@ -35,14 +35,14 @@ struct ShardModel : public zero::impl::ShardModelBase<ShardModel> {
     llvm::stable_sort(
         axes, [&](AxesAttr a, AxesAttr b) { return turnOf(a) < turnOf(b); });
     for (StepOp step : getOperation().getOps<StepOp>())
-      for (AxesAttr axis : axes)
-        if (step.isModel() && failed(shard(step, axis)))
-          return signalPassFailure();
+      if (step.isModel() && failed(shard(step, axes)))
+        return signalPassFailure();
   }
 
 private:
   LogicalResult verifyAxes(ArrayRef<AxesAttr> axes);
   LogicalResult verifyWhole();
+  LogicalResult shard(StepOp step, ArrayRef<AxesAttr> axes);
   LogicalResult shard(StepOp step, AxesAttr over);
   LogicalResult shardExperts(StepOp step, AxesAttr over);
 };
@@ -179,11 +179,8 @@ LogicalResult ShardModel::verifyWhole() {
 LogicalResult ShardModel::shard(StepOp step, AxesAttr over) {
   if (cutsExperts(over))
     return shardExperts(step, over);
-  if (cutsPositions(over)) {
-    if (failed(verifyTracked(step, over)))
-      return failure();
-    divideByCounts(step);
-  }
+  if (cutsPositions(over) && failed(verifyTracked(step, over)))
+    return failure();
   Sharding sharding(step, over);
   if (failed(sharding.verify()))
     return failure();
@@ -195,5 +192,15 @@ LogicalResult ShardModel::shard(StepOp step, AxesAttr over) {
   }
   LocalModel(step, sharding).run();
   cutParameters(getOperation(), sharding);
+  return success();
+}
+
+LogicalResult ShardModel::shard(StepOp step, ArrayRef<AxesAttr> axes) {
+  // Before ranks have ranges of what a loss is computed of.
+  if (llvm::any_of(axes, cutsPositions))
+    divideByCounts(step);
+  for (AxesAttr axis : axes)
+    if (failed(shard(step, axis)))
+      return failure();
   return success();
 }

@@ -9,21 +9,59 @@ using namespace mlir;
 using namespace mlir::zero;
 using namespace mlir::zero::verify;
 
-/// Parts are those of one axis, and no axis has parts of what another one cuts.
-LogicalResult Values::checkGroup(Operation *op, AxesAttr over,
-                                 ArrayRef<int64_t> dims) {
-  if (over == axis)
+/// Parts are those of one axis.
+LogicalResult Values::checkGroup(Operation *op, AxesAttr over) {
+  if (over == axis || !isOver(over))
     return success();
-  if (isOver(over))
-    return op->emitOpError("cuts over several axes, ")
-           << over << "; wanted one axis at a time";
-  const State state = statesOf(op->getOperand(0)).front();
-  for (const Layout &layout : state.layouts)
-    if (llvm::is_contained(dims, static_cast<int64_t>(layout.dim)))
-      return op->emitOpError("over ")
-             << over << " needs all of dimension " << layout.dim
-             << " of what is over " << axis << ' ' << describe(state)
-             << "; wanted another dimension for each axis";
+  return op->emitOpError("cuts over several axes, ")
+         << over << "; wanted one axis at a time";
+}
+
+/// What another axis takes or brings together of a dimension of which this one
+/// has parts: as much of each block, where blocks consist of whole pieces.
+static std::optional<Blocks> scale(const Blocks &blocks, int64_t piece,
+                                   int64_t from, int64_t to) {
+  Blocks scaled;
+  if (blocks.begin != 0)
+    return std::nullopt;
+  for (int64_t size : blocks.sizes) {
+    if (size % (piece * from) != 0)
+      return std::nullopt;
+    scaled.sizes.push_back(size / from * to);
+  }
+  return scaled;
+}
+
+/// What layouts become where another axis slices the whole of `cut`, or brings
+/// its parts together. Of one dimension an axis of parameters has blocks, and
+/// another one parts of each of them, never the other way around.
+LogicalResult Values::scaleLayouts(Operation *op, State &state, CutAttr cut,
+                                   bool isWhole) {
+  int64_t ranks = cut.getOver().getSize();
+  int64_t whole = llvm::sum_of(cut.getPieces(), int64_t(0));
+  SmallVector<Layout, 1> kept;
+  for (Layout &layout : state.layouts) {
+    if (static_cast<int64_t>(layout.dim) == cut.getDim()) {
+      if (!axis.getPartAxes())
+        continue;
+      std::optional<Blocks> blocks =
+          isWhole ? scale(layout.blocks, whole / ranks, ranks, 1)
+                  : scale(layout.blocks, whole / ranks, 1, ranks);
+      if (!blocks)
+        continue;
+      layout.blocks = *blocks;
+    }
+    kept.push_back(layout);
+  }
+  if (kept.empty() && !state.layouts.empty())
+    return op->emitOpError("over ")
+           << cut.getOver() << " needs dimension " << cut.getDim()
+           << " of what is over " << axis << ' ' << describe(state)
+           << "; wanted as much of each part";
+  state.layouts = std::move(kept);
+  // What is the same within a part need not be in the whole.
+  if (!isWhole)
+    state.uniform &= ~(uint64_t(1) << cut.getDim());
   return success();
 }
 
@@ -108,7 +146,7 @@ static void makeOwn(SliceValueOp op, const State &whole, State &part) {
 }
 
 LogicalResult Values::visitSlice(SliceValueOp op) {
-  if (failed(checkGroup(op, op.getCut().getOver(), op.getCut().getDim())))
+  if (failed(checkGroup(op, op.getCut().getOver())))
     return failure();
   State state = statesOf(op.getValue()).front();
   if (op.getCut().getOver() == axis) {
@@ -128,6 +166,8 @@ LogicalResult Values::visitSlice(SliceValueOp op) {
     if (op.getCut().getWholeSize() == axis.getSize())
       makeOwn(op, state, part);
     state = part;
+  } else if (failed(scaleLayouts(op, state, op.getCut(), /*isWhole=*/true))) {
+    return failure();
   }
   give(op.getResult(), state);
   return success();
@@ -149,7 +189,7 @@ static LogicalResult checkSamples(Operation *op, CutAttr cut) {
 }
 
 LogicalResult Values::visitGather(GatherValueOp op) {
-  if (failed(checkGroup(op, op.getCut().getOver(), op.getCut().getDim())))
+  if (failed(checkGroup(op, op.getCut().getOver())))
     return failure();
   State state = statesOf(op.getValue()).front();
   // Samples of each, though what follows from them may be the same.
@@ -176,6 +216,9 @@ LogicalResult Values::visitGather(GatherValueOp op) {
     whole.isTrained = state.isTrained;
     whole.isReplicated = state.isTrained && op.getReplicated();
     state = whole;
+  } else if (op.getCut().getOver() != axis &&
+             failed(scaleLayouts(op, state, op.getCut(), /*isWhole=*/false))) {
+    return failure();
   }
   give(op.getResult(), state);
   return success();
@@ -183,7 +226,7 @@ LogicalResult Values::visitGather(GatherValueOp op) {
 
 /// Each rank gets its part of the sum, or what is of its own samples.
 LogicalResult Values::visitScatter(ScatterValueOp op) {
-  if (failed(checkGroup(op, op.getCut().getOver(), op.getCut().getDim())))
+  if (failed(checkGroup(op, op.getCut().getOver())))
     return failure();
   State state = statesOf(op.getValue()).front();
   if (op.getCut().getOver() == axis) {
@@ -204,6 +247,8 @@ LogicalResult Values::visitScatter(ScatterValueOp op) {
                                    blocksOf(op.getCut())});
     part.isTrained = state.isTrained;
     state = part;
+  } else if (failed(scaleLayouts(op, state, op.getCut(), /*isWhole=*/true))) {
+    return failure();
   }
   give(op.getResult(), state);
   return success();
@@ -211,8 +256,7 @@ LogicalResult Values::visitScatter(ScatterValueOp op) {
 
 /// Parts of one dimension become those of another.
 LogicalResult Values::visitExchange(ExchangeValueOp op) {
-  if (failed(checkGroup(op, op.getFrom().getOver(),
-                        {op.getFrom().getDim(), op.getTo().getDim()})))
+  if (failed(checkGroup(op, op.getFrom().getOver())))
     return failure();
   State state = statesOf(op.getValue()).front();
   if (op.getFrom().getOver() == axis) {
@@ -232,6 +276,9 @@ LogicalResult Values::visitExchange(ExchangeValueOp op) {
         {static_cast<unsigned>(op.getTo().getDim()), blocksOf(op.getTo())});
     part.isTrained = state.isTrained;
     state = part;
+  } else if (failed(scaleLayouts(op, state, op.getFrom(), /*isWhole=*/false)) ||
+             failed(scaleLayouts(op, state, op.getTo(), /*isWhole=*/true))) {
+    return failure();
   }
   give(op.getResult(), state);
   return success();
@@ -296,14 +343,16 @@ std::optional<State> Values::exchanged(Value value, const State &state) const {
 LogicalResult Values::visitAllToAll(AllToAllOp op) {
   State state = statesOf(op.getValue()).front();
   if (!isOver(op.getOver())) {
-    bool hasRows = state.kind == State::Gathered || state.isOwn ||
-                   llvm::any_of(state.layouts, [](const Layout &layout) {
-                     return layout.dim == 0;
-                   });
-    if (hasRows)
+    // Where a rank has one index of a dimension, that may be the one.
+    SmallVector<Layout, 1> kept(llvm::make_filter_range(
+        state.layouts, [](const Layout &layout) { return layout.dim != 0; }));
+    if (state.kind == State::Gathered || state.isOwn ||
+        (kept.empty() && !state.layouts.empty()))
       return op.emitOpError("exchanges rows over ")
              << op.getOver() << " of what is over " << axis << ' '
              << describe(state) << "; wanted all rows on each rank";
+    state.layouts = std::move(kept);
+    state.uniform &= ~uint64_t(1);
     give(op.getPending(), state);
     return success();
   }

@@ -38,8 +38,9 @@ private:
   std::optional<State> exchanged(Value value, const State &state) const;
   LogicalResult visitStrided(StridedOp op);
   LogicalResult visitSend(Operation *op);
-  LogicalResult checkGroup(Operation *op, AxesAttr over,
-                           ArrayRef<int64_t> dims = {});
+  LogicalResult checkGroup(Operation *op, AxesAttr over);
+  LogicalResult scaleLayouts(Operation *op, State &state, CutAttr cut,
+                             bool isWhole);
   LogicalResult checkCaptured(Operation *op);
   LogicalResult checkReplicas(Operation *op, MutableArrayRef<State> results);
   bool isOver(AxesAttr over) const {

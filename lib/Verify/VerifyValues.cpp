@@ -43,6 +43,18 @@ void Values::give(Value value, State state) {
 // Parameters
 //===----------------------------------------------------------------------===//
 
+/// Each cut is over one axis of the mesh that cuts parameters.
+static LogicalResult verifyCuts(ModuleOp module) {
+  SmallVector<AxesAttr> axes = listModelAxes(module);
+  for (ParameterOp parameter : module.getOps<ParameterOp>())
+    for (CutAttr cut : parameter.getCutList())
+      if (!llvm::is_contained(axes, cut.getOver()))
+        return parameter.emitOpError("is cut over ")
+               << cut.getOver()
+               << ", wanted one axis of the mesh that cuts the model";
+  return success();
+}
+
 static std::optional<Layout> layoutOf(ParameterOp parameter, AxesAttr axis) {
   CutAttr cut = parameter.getCutOver(axis);
   if (!cut)
@@ -275,6 +287,8 @@ LogicalResult Values::run() {
 }
 
 LogicalResult verify::verifyValues(ModuleOp module, StepOp step) {
+  if (failed(verifyCuts(module)))
+    return failure();
   for (AxesAttr axis : listModelAxes(module))
     if (failed(Values(module, step, axis).run()))
       return failure();

@@ -42,8 +42,7 @@ inline bool cutsModel(const std::string &name) {
 
 /// Whether a model can be cut over both of two axes that cut it.
 inline bool cutTogether(const std::string &axis, const std::string &other) {
-  return (cutsParameters(axis) && cutsExperts(other)) ||
-         (cutsExperts(axis) && cutsParameters(other));
+  return cutsParameters(axis) != cutsParameters(other);
 }
 
 /// Indices into `Mesh::axes`, rising.

@@ -88,10 +88,10 @@ TEST(Mesh, WhatDoesNotFitIsAnError) {
             "c.json:2: error: tensor_parallel.autotp_size: found 2, and the "
             "mesh data=1,tensor=4 has 4 ranks of 'tensor'; leave one of the "
             "two out\n");
-  EXPECT_EQ(invalid(R"("zero": {"mesh": {"tensor": 2, "sequence": 2}})", 4),
-            "c.json:2: error: zero.mesh: axes 'tensor' and 'sequence' would "
-            "both cut the model, which is not supported; give one of them 1 "
-            "rank\n");
+  EXPECT_EQ(invalid(R"("zero": {"mesh": {"expert": 2, "sequence": 2}})", 4),
+            "c.json:2: error: zero.mesh: axes 'expert' and 'sequence' would "
+            "both cut the model, which is not supported; either of them goes "
+            "with 'tensor'; give one of them 1 rank\n");
   EXPECT_EQ(invalid(R"("zero": {"mesh": {"data": 2, "tensor": 2},
       "shard_axes": "data,tensor"})",
                     4),

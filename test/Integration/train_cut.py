@@ -42,6 +42,7 @@ MODELS = {
     "tiny-llama": (2, 2 * 16, 2 * 16 * 32, 1 / 2, 0),
     "tiny-moe": (2, 2 * 16, 2 * 16 * 32, 1 / 2, 2),
 }
+KEY_HEADS = {"tiny-gpt": 4, "tiny-llama": 2, "tiny-moe": 2}
 SGD = {"type": "SGD", "params": {"lr": 0.05, "momentum": 0.9}}
 
 
@@ -234,7 +235,10 @@ class Case:
         """Elements that a rank sends over an axis in a micro-batch."""
         layers, tokens, elements, groups, chosen = MODELS[self.model]
         ranks = self.cut[axis]
+        # A rank has some positions of all, and exchanges some heads of them.
+        positions, parts = self.cut.get("sequence", 1), self.cut.get("tensor", 1)
         if axis == "tensor":
+            tokens, elements = tokens / positions, elements / positions
             # Rows of experts are those that the ranks of `expert` have chosen.
             return traffic_of_tensor(ranks, layers, tokens, elements,
                                      chosen=chosen * self.cut.get("expert", 1))
@@ -242,7 +246,9 @@ class Case:
             return traffic_of_experts(ranks, layers, tokens, elements, chosen)
         if chosen:
             return None  # layers of experts are whole over `sequence`
-        return traffic_of_sequence(ranks, layers, elements, groups)
+        if KEY_HEADS[self.model] % (ranks * parts):
+            return None  # attention is whole over `sequence`
+        return traffic_of_sequence(ranks, layers, elements / parts, groups)
 
     def setup(self, stage, precision="f32", deterministic=False, **options):
         return Setup(stage, self.ranks, precision, ACCUMULATION, deterministic,

@@ -446,6 +446,8 @@ TEST(LockstepTest, TheVerifierAgreesOnMutantsOfExperts) {
 
 TEST(LockstepTest, TheVerifierAgreesOnMutantsOfAxesTogether) {
   judge("mixtral", {{"data", 1}, {"tensor", 2}, {"expert", 2}});
+  judge("gpt2", {{"data", 1}, {"tensor", 2}, {"sequence", 2}});
+  judge("llama", {{"data", 1}, {"tensor", 2}, {"sequence", 2}});
 }
 
 /// Each rank has samples of its own, and some of the experts.
@@ -459,10 +461,17 @@ TEST(LockstepTest, RanksHaveSomeOfTheExperts) {
 
 /// Each axis cuts what the other leaves, whatever their order in the mesh.
 TEST(LockstepTest, AxesCutOneModelTogether) {
-  const std::string path = ZERO_CUT_MODELS "/mixtral.mlir";
-  check(path, {{"data", 1}, {"tensor", 2}, {"expert", 2}});
-  check(path, {{"data", 2}, {"expert", 2}, {"tensor", 2}});
-  check(path, {{"expert", 4}, {"data", 1}, {"tensor", 2}});
+  const std::string folder = ZERO_CUT_MODELS,
+                    mixtral = folder + "/mixtral.mlir";
+  check(mixtral, {{"data", 1}, {"tensor", 2}, {"expert", 2}});
+  check(mixtral, {{"data", 2}, {"expert", 2}, {"tensor", 2}});
+  check(mixtral, {{"expert", 4}, {"data", 1}, {"tensor", 2}});
+  for (StringRef name : {"gpt2", "gpt2-dropout", "llama", "olmo2", "phi3",
+                         "neox", "mixtral", "bert"}) {
+    const std::string path = folder + "/" + name.str() + ".mlir";
+    check(path, {{"data", 1}, {"tensor", 2}, {"sequence", 2}});
+    check(path, {{"sequence", 2}, {"data", 2}, {"tensor", 2}});
+  }
 }
 
 /// Checks all models, over `axis` beside samples.

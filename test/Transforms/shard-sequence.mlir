@@ -154,8 +154,8 @@ zero.step @train(%x: tensor<4x16xf32>) {
 }
 
 //--- both.mlir
-zero.mesh @mesh <data = 1, tensor = 2, sequence = 2>
-// CHECK: error: cannot cut a model over #zero.axes<tensor = 2> and over #zero.axes<sequence = 2> at once; give one of them 1 rank
+zero.mesh @mesh <data = 1, sequence = 2, expert = 2>
+// CHECK: error: cannot cut a model over #zero.axes<sequence = 2> and over #zero.axes<expert = 2> at once; give one of them 1 rank
 zero.step @train(%x: tensor<4x16xf32>) {
   %loss = nn.reduce sum %x dims [0, 1] : (tensor<4x16xf32>) -> tensor<f32>
   zero.yield %loss : tensor<f32>

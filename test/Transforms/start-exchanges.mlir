@@ -22,9 +22,9 @@ func.func @sum(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>) -> (tensor<8x4xf32>, te
 func.func @gather(%x: tensor<8x6xf32>) -> tensor<8x12xf32> {
   // CHECK: %[[P:.*]] = zero.start_all_gather %arg0 over <tensor = 2> : tensor<8x6xf32> -> <tensor<2x8x6xf32>>
   // CHECK: %[[W:.*]] = zero.wait %[[P]]
-  // CHECK: %[[T:.*]] = nn.transpose {{.*}} permutation [1, 0, 2] : (tensor<2x8x6xf32>) -> tensor<8x2x6xf32>
-  // CHECK: %[[S:.*]]:2 = nn.split {{.*}} dim 1 sizes [4, 2] : (tensor<16x6x1xf32>)
-  // CHECK: tensor.concat dim(1) {{.*}} : (tensor<8x8x1xf32>, tensor<8x4x1xf32>) -> tensor<8x12x1xf32>
+  // CHECK: %[[T:.*]] = nn.transpose {{.*}} permutation [1, 2, 0, 3, 4] : (tensor<2x8x1x6x1xf32>) -> tensor<8x1x2x6x1xf32>
+  // CHECK: %[[S:.*]]:2 = nn.split {{.*}} dim 2 sizes [4, 2] : (tensor<8x2x6x1xf32>)
+  // CHECK: tensor.concat dim(2) {{.*}} : (tensor<8x1x8x1xf32>, tensor<8x1x4x1xf32>) -> tensor<8x1x12x1xf32>
   %y = zero.gather_value %x cut <dim 1 of [8, 4] over <tensor = 2>> : tensor<8x6xf32> -> tensor<8x12xf32>
   return %y : tensor<8x12xf32>
 }
@@ -40,8 +40,8 @@ func.func @rows(%x: tensor<8x4xf32>) -> tensor<4x4xf32> {
 
 // CHECK-LABEL: func.func @columns
 func.func @columns(%x: tensor<8x4xf32>) -> tensor<8x2xf32> {
-  // CHECK: nn.transpose {{.*}} permutation [1, 0, 2] : (tensor<8x2x2xf32>) -> tensor<2x8x2xf32>
-  // CHECK: zero.slice_value {{.*}} cut <dim 0 of [2] over <tensor = 2>> : tensor<2x8x2xf32> -> tensor<1x8x2xf32>
+  // CHECK: nn.transpose {{.*}} permutation [2, 0, 1, 3, 4] : (tensor<8x1x2x2x1xf32>) -> tensor<2x8x1x2x1xf32>
+  // CHECK: zero.slice_value {{.*}} cut <dim 0 of [2] over <tensor = 2>> : tensor<2x8x1x2x1xf32> -> tensor<1x8x1x2x1xf32>
   %y = zero.slice_value %x cut <dim 1 of [4] over <tensor = 2>> : tensor<8x4xf32> -> tensor<8x2xf32>
   return %y : tensor<8x2xf32>
 }
@@ -50,10 +50,10 @@ func.func @columns(%x: tensor<8x4xf32>) -> tensor<8x2xf32> {
 // into their order.
 // CHECK-LABEL: func.func @exchange
 func.func @exchange(%x: tensor<2x8x4x3xf32>) -> tensor<2x16x2x3xf32> {
-  // CHECK: nn.transpose {{.*}} permutation [1, 0, 2] : (tensor<16x2x6xf32>) -> tensor<2x16x6xf32>
-  // CHECK: %[[P:.*]] = zero.all_to_all {{.*}} over <tensor = 2> : tensor<2x16x6xf32> -> <tensor<2x16x6xf32>>
+  // CHECK: nn.transpose {{.*}} permutation [2, 0, 1, 3, 4] : (tensor<16x1x2x2x3xf32>) -> tensor<2x16x1x2x3xf32>
+  // CHECK: %[[P:.*]] = zero.all_to_all {{.*}} over <tensor = 2> : tensor<2x16x1x2x3xf32> -> <tensor<2x16x1x2x3xf32>>
   // CHECK: %[[W:.*]] = zero.wait %[[P]]
-  // CHECK: nn.transpose {{.*}} permutation [1, 0, 2] : (tensor<2x2x48xf32>) -> tensor<2x2x48xf32>
+  // CHECK: nn.transpose {{.*}} permutation [1, 2, 0, 3, 4] : (tensor<2x2x1x8x6xf32>) -> tensor<2x1x2x8x6xf32>
   %y = zero.exchange_value %x from <dim 1 of [16] over <tensor = 2>> to <dim 2 of [4] over <tensor = 2>> : tensor<2x8x4x3xf32> -> tensor<2x16x2x3xf32>
   return %y : tensor<2x16x2x3xf32>
 }
@@ -61,10 +61,10 @@ func.func @exchange(%x: tensor<2x8x4x3xf32>) -> tensor<2x16x2x3xf32> {
 // Each rank gets what all have of its rows, and adds it up.
 // CHECK-LABEL: func.func @scatter
 func.func @scatter(%x: tensor<8x4xf32>) -> tensor<4x4xf32> {
-  // CHECK: %[[R:.*]] = tensor.expand_shape {{.*}} into tensor<2x1x16xf32>
-  // CHECK: %[[P:.*]] = zero.all_to_all %[[R]] over <tensor = 2> : tensor<2x1x16xf32> -> <tensor<2x1x16xf32>>
+  // CHECK: %[[R:.*]] = tensor.expand_shape {{.*}} into tensor<2x1x1x4x4xf32>
+  // CHECK: %[[P:.*]] = zero.all_to_all %[[R]] over <tensor = 2> : tensor<2x1x1x4x4xf32> -> <tensor<2x1x1x4x4xf32>>
   // CHECK: %[[W:.*]] = zero.wait %[[P]]
-  // CHECK: nn.reduce sum %[[W]] dims [0] : (tensor<2x1x16xf32>) -> tensor<1x16xf32>
+  // CHECK: nn.reduce sum %[[W]] dims [0] : (tensor<2x1x1x4x4xf32>) -> tensor<1x1x4x4xf32>
   // CHECK: tensor.expand_shape {{.*}} into tensor<4x4xf32>
   %y = zero.scatter_value %x cut <dim 0 of [8] over <tensor = 2>> : tensor<8x4xf32> -> tensor<4x4xf32>
   return %y : tensor<4x4xf32>

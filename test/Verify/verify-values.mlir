@@ -674,13 +674,38 @@ zero.step @swapped(%x0: tensor<4x8xf32> {zero.input = "x"}, %i: tensor<4x2xi32> 
 
 // -----
 
-// One axis has parts of the dimension that another one cuts.
-zero.mesh @mesh <data = 1, tensor = 2, expert = 2>
-zero.parameter @w : tensor<4x8xf32> = #zero.ones cut <dim 0 of [8] over <tensor = 2>>
+// Experts are not cut within what another axis cuts.
+zero.mesh @mesh <data = 1, expert = 2, tensor = 2>
+zero.parameter @w : tensor<4x8xf32> = #zero.ones cut <dim 0 of [8] over <expert = 2>>
 zero.step @both(%x: tensor<3x8xf32> {zero.input = "x"}) {
   %w = zero.load @w : tensor<4x8xf32>
-  // expected-error @below {{over #zero.axes<expert = 2> needs all of dimension 0 of what is over #zero.axes<tensor = 2> cut in dimension 0 into parts of [4]; wanted another dimension for each axis}}
-  %s = zero.slice_value %w cut <dim 0 of [4] over <expert = 2>> : tensor<4x8xf32> -> tensor<2x8xf32>
+  // expected-error @below {{over #zero.axes<tensor = 2> needs dimension 0 of what is over #zero.axes<expert = 2> cut in dimension 0 into parts of [4]; wanted as much of each part}}
+  %s = zero.slice_value %w cut <dim 0 of [4] over <tensor = 2>> : tensor<4x8xf32> -> tensor<2x8xf32>
   %l = nn.reduce sum %s dims [0, 1] : (tensor<2x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// A cut is over one axis.
+zero.mesh @mesh <data = 1, tensor = 2, expert = 2>
+// expected-error @below {{is cut over #zero.axes<tensor = 2, expert = 2>, wanted one axis of the mesh that cuts the model}}
+zero.parameter @w : tensor<2x8xf32> = #zero.ones cut <dim 0 of [8] over <tensor = 2, expert = 2>>
+zero.step @at_once(%x: tensor<3x8xf32> {zero.input = "x"}) {
+  %w = zero.load @w : tensor<2x8xf32>
+  %l = nn.reduce sum %w dims [0, 1] : (tensor<2x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// Rows that are equal on each rank are not those of another one.
+zero.mesh @mesh <data = 1, tensor = 2, expert = 2>
+zero.step @uniform(%x: tensor<8xf32> {zero.input = "x"}) {
+  %b = nn.broadcast %x dims [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %g = zero.gather_value %b cut <dim 0 of [8] over <expert = 2>> : tensor<4x8xf32> -> tensor<8x8xf32>
+  %s = zero.slice_value %g cut <dim 0 of [8] over <tensor = 2>> : tensor<8x8xf32> -> tensor<4x8xf32>
+  %l = nn.reduce sum %s dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  // expected-error @below {{over #zero.axes<tensor = 2> yields value 0, which is the term of a sum on each rank; wanted the same on all ranks}}
   zero.yield %l : tensor<f32>
 }

@@ -142,6 +142,8 @@ private:
   /// Over `sequence`: the class of the positions, the classes of the samples,
   /// and along which class the parts of values are.
   std::optional<DimensionId> positions;
+  /// Whether another axis has parts of parameters.
+  bool isBesideParts = false;
   SmallVector<DimensionId> samples;
   DenseMap<Value, DimensionId> along;
   SmallVector<Operation *> whole;

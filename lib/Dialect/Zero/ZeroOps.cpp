@@ -58,17 +58,17 @@ LogicalResult ParameterOp::verifyCuts() { // (C7)
       return emitOpError("is cut as ")
              << cut << " and has padding, which is behind all of its rows; "
              << "wanted a cut of dimension 0 in one piece";
-    if (!cut.fitsPart(getTensorType()))
-      return emitOpError("is cut as ")
-             << cut << ", which gives each rank " << cut.getPartSize()
-             << " indices of dimension " << cut.getDim() << ", and its type is "
-             << getTensorType();
     for (CutAttr other : ArrayRef(cuts).take_front(index))
       if (other.getDim() == cut.getDim() ||
           other.getOver().without(cut.getOver()) != other.getOver())
         return emitOpError("is cut as ")
                << other << " and as " << cut
                << ", wanted another dimension and other axes for each";
+    if (!cut.fitsPart(getTensorType()))
+      return emitOpError("is cut as ")
+             << cut << ", which gives each rank " << cut.getPartSize()
+             << " indices of dimension " << cut.getDim() << ", and its type is "
+             << getTensorType();
   }
   return success();
 }
