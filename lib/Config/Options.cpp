@@ -99,9 +99,30 @@ void OptionMerger::setKey(const std::string &path, json::Value value) {
   set(path, std::move(value));
 }
 
+/// Where the first KEY=VALUE of `text` ends: at a semicolon, but for one in a
+/// string of a JSON value.
+static size_t endOfEntry(StringRef text) {
+  const size_t value = text.find('=') + 1;
+  const bool isJson =
+      value && text.drop_front(value).ltrim().find_first_of("\"[{") == 0;
+  bool isQuoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == ';' && !isQuoted)
+      return i;
+    if (isJson && i >= value && text[i] == '"')
+      isQuoted = !isQuoted;
+    i += isQuoted && text[i] == '\\';
+  }
+  return text.size();
+}
+
 /// KEY=VALUE;KEY=VALUE, of JSON or of text.
 void OptionMerger::setKeys(StringRef text) {
-  for (StringRef entry : llvm::split(text, ';')) {
+  for (std::optional<StringRef> rest = text; rest;) {
+    const size_t end = endOfEntry(*rest);
+    const StringRef entry = rest->take_front(end);
+    rest = end < rest->size() ? std::optional(rest->drop_front(end + 1))
+                              : std::nullopt;
     auto [path, written] = entry.split('=');
     llvm::Expected<json::Value> value = json::parse(written);
     if (path.empty() || path.size() == entry.size())

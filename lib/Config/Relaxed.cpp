@@ -2,9 +2,11 @@
 #include "Relaxed.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir::zero;
 using llvm::StringRef;
+namespace json = llvm::json;
 
 namespace {
 class Relaxed {
@@ -104,9 +106,19 @@ private:
     return std::min(end + 1, text.size());
   }
 
+  /// A comment may follow a number, or another value of JSON, without a space;
+  /// in other words its signs are letters.
   size_t endOfWord() const {
-    return std::min(text.find_first_of("{}[],:\"# \t\r\n", position + 1),
-                    text.size());
+    const size_t end = std::min(
+        text.find_first_of("{}[],:\"# \t\r\n", position + 1), text.size());
+    const StringRef found = text.slice(position, end);
+    const size_t comment = std::min(found.find("//"), found.find("/*"));
+    if (comment == StringRef::npos)
+      return end;
+    llvm::Expected<json::Value> value = json::parse(found.take_front(comment));
+    const bool isValue = bool(value);
+    llvm::consumeError(value.takeError());
+    return isValue ? position + comment : end;
   }
 
   StringRef text;

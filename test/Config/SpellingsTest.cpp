@@ -116,6 +116,30 @@ TEST(Spellings, AnyKeyMayBeSet) {
   EXPECT_EQ(parsed.config->maxLiveParameters, 7);
 }
 
+/// A semicolon in a string of a value is no end of it, and the last of several
+/// values counts.
+TEST(Spellings, SetTakesAnyValueOfJson) {
+  Parsed parsed = parseSet(
+      R"("zero_optimization": {"stage": 3})",
+      R"(zero_optimization.offload_optimizer={"device": "nvme", )"
+      R"("nvme_path": "/a;b=\";c"};gradient_clipping=2;gradient_clipping=0.5)");
+  ASSERT_TRUE(parsed.config.has_value()) << parsed.messages;
+  EXPECT_EQ(parsed.config->gradientClipping, 0.5);
+  EXPECT_EQ(
+      parseSet("\"gradient_clipping\": 1", "gradient_clipping=2;").messages,
+      "c.json: error: the option set: found '', wanted a key and its "
+      "value, such as zero_optimization.reduce_bucket_size=5e7\n");
+}
+
+TEST(Spellings, ACommentMayFollowAValueWithoutASpace) {
+  Parsed parsed = parse("{\"train_micro_batch_size_per_gpu\": 2// two\n"
+                        "\"zero_optimization\": {stage: 1/* one */}, "
+                        "\"gradient_clipping\": 0.5# half\n}");
+  ASSERT_TRUE(parsed.config.has_value()) << parsed.messages;
+  EXPECT_EQ(parsed.config->gradientClipping, 0.5);
+  EXPECT_EQ(parsed.config->stage, 1);
+}
+
 TEST(Spellings, WhatIsSetIsChecked) {
   EXPECT_EQ(parseSet("\"gradient_clipping\": 1", "gradient_cliping=1").messages,
             "c.json: error: the option set gradient_cliping: unknown key; the "
