@@ -358,10 +358,11 @@ zero_status zero_run_update(zero_run *run, zero_update *update) {
 
 zero_status zero_run_set_learning_rate(zero_run *run, double rate) {
   return withRun(run, [&](Session &session) {
-    if (!std::isfinite(rate))
+    // Updates take it as f32.
+    if (!std::isfinite(float(rate)))
       throw ArgumentError("the learning rate is " + std::to_string(rate) +
-                          ", wanted a number of 0 or more, or one below 0 for "
-                          "the schedule's");
+                          ", wanted a number of 0 or more that f32 holds, or "
+                          "one below 0 for the schedule's");
     session.setLearningRate(rate < 0 ? std::nullopt : std::optional(rate));
   });
 }

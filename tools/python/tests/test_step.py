@@ -102,6 +102,16 @@ def test_predicts_what_is_named(mlp):
     numpy.testing.assert_array_equal(
         mlp.predict(parts)["prediction"], mlp.predict(batch)["prediction"]
     )
+    for sizes in ([3, 2], [1, 1, 1, 5], [4, 2], [5, 3]):
+        ends = numpy.cumsum(sizes)
+        parts = [
+            {name: value[end - size : end] for name, value in batch.items()}
+            for size, end in zip(sizes, ends)
+        ]
+        tensors = [{n: torch.from_numpy(v) for n, v in part.items()} for part in parts]
+        for given in (parts, tensors, [parts[0], *tensors[1:]]):
+            found = mlp.predict(given)["prediction"]
+            numpy.testing.assert_allclose(found, wanted[: ends[-1]], rtol=1e-5, atol=1e-6)
     for samples in (1, 5, 6):
         found = mlp.predict(mlp_batch(samples))["prediction"]
         assert found.shape == (samples, 1)
@@ -135,7 +145,7 @@ def test_a_learning_rate_of_the_caller():
             change, gradient = moved()
             numpy.testing.assert_allclose(change, wanted * gradient, rtol=1e-5, atol=1e-7)
             assert step.last.learning_rate == wanted
-        for rate in (-1.0, float("nan"), float("inf")):
+        for rate in (-1.0, float("nan"), float("inf"), 1e300):
             with pytest.raises(zero.ArgumentError, match="the learning rate is"):
                 step.set_learning_rate(rate)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import Any, Sequence
 
 import numpy
 
@@ -177,3 +177,14 @@ def rows(name: str, value: Any, numbers: numpy.ndarray) -> Any:
 
         return value[torch.from_numpy(numbers)]
     return numpy.asarray(value)[numbers]
+
+
+def joined(name: str, values: Sequence[Any]) -> Any:
+    """The rows of all, one after another."""
+    for value in values:
+        check_array(name, value)
+    if all(_is_torch(value) for value in values):
+        import torch
+
+        return torch.cat(list(values))
+    return numpy.concatenate([numpy.asarray(value) for value in values])

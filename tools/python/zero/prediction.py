@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 import numpy
 
-from zero.arrays import rows
+from zero.arrays import joined, rows
 from zero.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Completed:
         """The batch, and how many of its samples count: None where all do."""
         if not self.parts or not all(isinstance(part, Mapping) for part in self.parts):
             return self.parts, None  # which is refused where it is read
-        parts = [self._with_unused(part) for part in self.parts]
+        parts = self._whole_parts([self._with_unused(part) for part in self.parts])
         group = self.step.update_samples // self.step.accumulation
         samples = sum(self._samples_of(part) for part in parts)
         if samples % group == 0:
@@ -38,6 +38,25 @@ class Completed:
             for name, value in last.items()
         }
         return [*parts[:-1], filled], samples
+
+    def _whole_parts(self, parts: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """The parts as they are, where all but the last are whole micro-batches of all ranks;
+        otherwise one of all samples. Parts that differ in names are left to be refused."""
+        group = self.step.update_samples // self.step.accumulation
+        broken = any(self._samples_of(part) % group for part in parts[:-1])
+        if not broken or any(part.keys() != parts[0].keys() for part in parts):
+            return parts
+        return [{name: self._join(name, [part[name] for part in parts]) for name in parts[0]}]
+
+    def _join(self, name: str, values: list[Any]) -> Any:
+        if self._is_of_samples(name):
+            return joined(name, values)
+        if any(not numpy.array_equal(values[0], value, equal_nan=True) for value in values[1:]):
+            raise ArgumentError(
+                f"the parts of the batch differ in '{name}', which all samples of a micro-batch "
+                "share, and their samples fill no micro-batches: call predict with each part"
+            )
+        return values[0]
 
     def _is_of_samples(self, name: str) -> bool:
         tensor = self.step.inputs.get(name)

@@ -36,6 +36,7 @@ from zero.names import nearest
 from zero.prediction import Completed
 from zero.progress import Progress
 
+LARGEST = float(numpy.finfo(numpy.float32).max)
 Batch = Union[Mapping[str, Any], Sequence[Mapping[str, Any]]]
 Data = Union[Mapping[str, Any], str, os.PathLike, Iterable[Batch]]
 
@@ -302,8 +303,11 @@ class Step:
     def set_learning_rate(self, rate: float | None) -> None:
         """The learning rate of all parameter groups from the next update on, in the place
         of the schedule's; None: the schedule's again. Checkpoints do not have it."""
-        if rate is not None and not 0 <= rate < float("inf"):
-            raise ArgumentError(f"the learning rate is {rate}, wanted a number of 0 or more")
+        if rate is not None and not 0 <= rate <= LARGEST:
+            raise ArgumentError(
+                f"the learning rate is {rate}, wanted a number from 0 to {LARGEST:.3g}, the "
+                "largest of f32"
+            )
         self._call("zero_run_set_learning_rate", -1.0 if rate is None else rate)
 
     @property
