@@ -28,6 +28,23 @@ def test_round_trip(name, tmp_path):
     assert result.logits.shape[-1] == VOCABULARY
 
 
+class Masked(torch.nn.Module):
+    """With a mask among its parameters."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.randn(4, 4))
+        mask = torch.full((4, 4), float("-inf")).triu(1)
+        self.mask = torch.nn.Parameter(mask, requires_grad=False)
+
+    def forward(self, x):
+        return ((self.w * x + self.mask).softmax(-1) * x).sum()
+
+
+def test_infinite_weights():
+    assert "2 parameters" in zero.check(Masked(), {"x": torch.randn(4, 4)})
+
+
 def test_refusals(tmp_path):
     module, _ = MODELS["nanogpt"]()
     path = tmp_path / "w.safetensors"

@@ -45,11 +45,13 @@ class Parameter:
             if self.data.dim() >= 2:
                 return "#zero.normal<std = 0.02>"
             return "#zero.zeros" if self.name.endswith("bias") else "#zero.ones"
-        first = self.data.flatten()[0].item() if self.data.numel() else 0.0
-        if first >= 0 and bool((self.data == first).all()):
+        # A mask of -inf, or memory that nobody has written, has no distribution.
+        finite = self.data[self.data.isfinite()]
+        first = finite[0].item() if finite.numel() else 0.0
+        if first >= 0 and bool((finite == first).all()):
             known = {0.0: "#zero.zeros", 1.0: "#zero.ones"}
             return known.get(first, f"#zero.constant<{decimal(first)}>")
-        deviation = self.data.double().square().mean().sqrt().item()
+        deviation = finite.double().square().mean().sqrt().item()
         return f"#zero.normal<std = {decimal(float(f'{deviation:.4g}'))}>"
 
 
