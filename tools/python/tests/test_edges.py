@@ -84,6 +84,13 @@ FUNCTIONS = {
         lambda w, x, i: torch.hypot(w[1:], torch.tensor([1, INF, NAN, -INF])),
     ),
     "hypot_of_one": on([1, 2], lambda w, x, i: torch.hypot(w, torch.tensor([INF, 1]))),
+    "copysign": on(
+        [[1, 2]] * 3,
+        lambda w, x, i: (
+            torch.copysign(w, torch.tensor([[0.0, -0.0], [-0.0, -0.0], [-0.0, -0.0]])),
+            torch.copysign(w, torch.tensor([-0.0, 0.0])),
+        ),
+    ),
     "lgamma": on([0, -0.0, 1, 2, -1, -2.5, INF, -INF, NAN], lambda w, x, i: w.lgamma()),
     "digamma": on([0, -0.0, 1, 2, -2.5, INF, -INF, NAN], lambda w, x, i: w.digamma()),
 }

@@ -56,6 +56,11 @@ def coarsest_groups(first: Shape, second: Shape) -> list[tuple[list[int], list[i
     return merged
 
 
+def are_equal(x: torch.Tensor, y: torch.Tensor) -> bool:
+    """Whether all elements are the same, which 0 and -0 are not."""
+    return bool(((x == y) & (x.signbit() == y.signbit())).all())
+
+
 class Builder(Positions):
     """A block with methods for what converters need."""
 
@@ -96,13 +101,13 @@ class Builder(Positions):
         if not values.is_floating_point() and values.dtype != torch.bool:
             values = values.to(torch.int64)
         first = values.flatten()[0] if values.numel() else None
-        if first is not None and bool((values == first).all()):
+        if first is not None and are_equal(values, first):
             return self._dense(shape, values.dtype, text.number(first.item(), values.dtype))
         # What repeats along a dimension is written once.
         kept = [
             dim
             for dim, size in enumerate(shape)
-            if size > 1 and not bool((values.narrow(dim, 0, 1) == values).all())
+            if size > 1 and not are_equal(values.narrow(dim, 0, 1), values)
         ]
         index = tuple(slice(None) if dim in kept else 0 for dim in range(len(shape)))
         small = values[index]
