@@ -52,9 +52,12 @@ def computed(module: Each, batch: dict, double: bool = False) -> tuple[dict, dic
     return {name: value.detach() for name, value in results.items()}, gradients
 
 
-def differing(functions: dict[str, Callable], weights: dict, batch: dict) -> dict[str, str]:
+def differing(
+    functions: dict[str, Callable], weights: dict, batch: dict, trained_alone: bool = False
+) -> dict[str, str]:
     """Which of the functions differ from PyTorch, and in what. Gradients are not compared for
-    what is itself infinite or NaN."""
+    what is itself infinite or NaN. With `trained_alone` they are where the values and PyTorch's
+    gradient are finite: no update comes of others."""
     module = Each(functions, {name: torch.ones_like(w) for name, w in weights.items()})
     model = zero.export(module, batch, outputs=list(functions))
     for name, weight in weights.items():
@@ -66,6 +69,8 @@ def differing(functions: dict[str, Callable], weights: dict, batch: dict) -> dic
     for name in functions:
         gradient = update.gradients.get(f"weights.{name}", torch.zeros_like(slopes[name]))
         finite = weights[name].isfinite()
+        if trained_alone:
+            finite = slopes[name].isfinite() & bool(values[name].isfinite().all())
         for kind, ours, wanted, exact in (
             ("value", update.outputs[name], values[name], exact_values[name]),
             ("gradient", gradient[finite], slopes[name][finite], exact_slopes[name][finite]),

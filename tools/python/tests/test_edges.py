@@ -77,6 +77,28 @@ REDUCTIONS = {
 }
 
 FUNCTIONS = {
+    "sigmoid": on([-1e3, -90, -20, 0, -0.0, 20, 1e10, -1e30], lambda w, x, i: w.sigmoid()),
+    "gates": on([[3, -100], [3, 100], [3, 0]], lambda w, x, i: (F.glu(w), F.silu(w), F.logsigmoid(w))),
+    "softplus": on([-INF, INF, 3e38, 0], lambda w, x, i: (F.softplus(w), F.logsigmoid(w))),
+    "at_0": on(
+        [0, -0.0, 1, -1],
+        lambda w, x, i: (F.elu(w), F.selu(w), F.celu(w, 2.0), F.leaky_relu(w), F.softplus(w)),
+    ),
+    "clamp": on(
+        [-1, 0.5, 0, 3],
+        lambda w, x, i: (w.clamp(-1, 0.5), w.clamp(min=0), w.clamp(max=0.5), F.hardtanh(w, -1, 0.5)),
+    ),
+    "xlogy": on(
+        [0, 0, 1, 0],
+        lambda w, x, i: (
+            torch.xlogy(w, torch.tensor([2.0, 0.0, 3.0, -1.0])),
+            torch.xlogy(w.detach(), INF),
+        ),
+    ),
+    "atan2": on(
+        [0, 0, 1, 1, -0.0],
+        lambda w, x, i: torch.atan2(w, torch.tensor([0.0, -1.0, 0.0, 1e30, 2.0])),
+    ),
     "erfinv": on([1, -1, 0, 0.5, 2, NAN], lambda w, x, i: w.erfinv()),
     "erfinv_alone": on([1, -1, 0, 0.5, 2, NAN], lambda w, x, i: w.detach().erfinv() + 0 * w),
     "hypot": on(

@@ -21,17 +21,18 @@ def silu_of(b: Builder, x: Value) -> Value:
 
 
 def sigmoid_of(b: Builder, x: Value) -> Value:
-    """1 / (1 + exp(-x)), which is right at both ends."""
-    return b.over(b.like(x, 1.0), b.plus(b.unary("math.exp", b.negative(x)), 1.0))
+    """1 / (1 + exp(-x)), and exp(x) / (1 + exp(x)) below 0: where the exponential overflows,
+    the gradient is 0 and not 0 times infinity."""
+    above = b.compare("ge", x, 0)
+    power = b.unary("math.exp", b.select(above, b.negative(x), x))
+    return b.over(b.select(above, b.like(x, 1.0), power), b.plus(power, 1.0))
 
 
 def softplus_of(b: Builder, x: Value) -> Value:
-    """max(x, 0) + log(1 + exp(-|x|)). At 0 the gradients of the two terms add up to
-    1/2 only if the maximum's goes to x and the other is 0, or half each; |x| has
-    gradient 0 there, so x / 2 + |x| / 2 takes the maximum's place."""
-    size = b.unary("math.absf", x)
-    tail = b.unary("math.log1p", b.unary("math.exp", b.negative(size)))
-    return b.plus(b.times(b.plus(x, size), 0.5), tail)
+    """max(x, 0) + log(1 + exp(-|x|)). At 0 the gradients of the terms are 1 and -1/2."""
+    above = b.compare("ge", x, 0)
+    tail = b.unary("math.log1p", b.unary("math.exp", b.select(above, b.negative(x), x)))
+    return b.plus(b.select(above, x, b.like(x, 0)), tail)
 
 
 @converts("aten.gelu.default", to="nn.gelu")
@@ -60,7 +61,7 @@ def hardtanh(b: Builder, self, min_val=0.0, max_val=6.0):
     return b.binary("minimum", b.like(x, max_val), x)
 
 
-@converts("aten.sigmoid.default", to="1 / (1 + exp(-x))")
+@converts("aten.sigmoid.default", to="1 / (1 + exp(-x)) and exp(x) / (1 + exp(x))")
 def sigmoid(b: Builder, self):
     return sigmoid_of(b, as_float(b, self))
 
@@ -91,8 +92,10 @@ def leaky_relu(b: Builder, self, negative_slope=0.01):
 
 @converts("aten.elu.default", to="arith.select and math.expm1")
 def elu(b: Builder, self, alpha=1, scale=1, input_scale=1):
-    # The exponent is clipped, so that the branch not taken has no infinity.
-    below = b.binary("minimum", b.like(self, 0), b.times(self, input_scale))
+    # The exponent is clipped, so that the branch not taken has no infinity. At 0 the
+    # gradient is that of the exponential.
+    below = b.times(self, input_scale)
+    below = b.binary("minimum", below, b.like(below, 0))
     low = b.times(b.unary("math.expm1", below), alpha * scale)
     return b.select(b.compare("gt", self, 0), b.times(self, scale), low)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import torch
@@ -321,14 +322,21 @@ def power_tensors(b: Builder, self, exponent):
 )
 def xlogy(b: Builder, self, other):
     x, y = (as_float(b, v) for v in promoted(b, self, other))
-    return b.times(x, b.unary("math.log", b.select(b.compare("eq", x, 0), b.like(y, 1), y)))
+    # 0 where x is 0, even where the logarithm is infinite or NaN.
+    beyond = b.binary("or", b.compare("le", y, 0), b.compare("eq", y, math.inf))
+    nothing = b.binary("and", b.compare("eq", x, 0), beyond)
+    return b.times(x, b.unary("math.log", b.select(nothing, b.like(y, 1), y)))
 
 
 @converts("aten.atan2.default", to="math.atan2")
 def atan2(b: Builder, self, other):
+    """Without a gradient where both are 0, or so large or so small that PyTorch's is 0."""
     x, y = (as_float(b, v) for v in promoted(b, self, other))
     shape = tuple(torch.broadcast_shapes(x.shape, y.shape))
-    operands = [b.broadcast(x, shape), b.broadcast(y, shape)]
+    x, y = b.broadcast(x, shape), b.broadcast(y, shape)
+    squares = b.plus(b.times(b.stop(x), b.stop(x)), b.times(b.stop(y), b.stop(y)))
+    flat = b.binary("or", b.compare("eq", squares, 0), b.compare("eq", squares, math.inf))
+    operands = [b.select(flat, b.stop(v), v) for v in (x, y)] if x.trained or y.trained else [x, y]
     return b.add("math.atan2", operands, [(shape, x.dtype)], "", _same)[0]
 
 
@@ -368,13 +376,22 @@ def minimum(b: Builder, self, other):
     to="arith.maximumf, arith.minimumf",
 )
 def clamp(b: Builder, self, min=None, max=None):
-    # At a bound the gradient passes: the value is the first operand.
     x = self
-    if min is not None:
-        x = arithmetic(b, "maximum", x, min)
-    if max is not None:
-        x = arithmetic(b, "minimum", x, max)
+    for name, bound in (("maximum", min), ("minimum", max)):
+        if bound is not None:
+            operands = promoted(b, x, bound)
+            # At a tie the gradient is the first operand's.
+            x = b.binary(name, *(operands if passes_bounds() else reversed(operands)))
     return x
+
+
+@functools.cache
+def passes_bounds() -> bool:
+    """Whether gradients pass a clamp at its bounds, which depends on the version of PyTorch."""
+    with torch.enable_grad():
+        x = torch.zeros((), requires_grad=True)
+        x.clamp(min=0).backward()
+    return bool(x.grad)
 
 
 @converts(
