@@ -16,9 +16,7 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-/// The input whose second dimension are the positions: `input_ids`, or the
-/// first one of integers that has two.
-static std::optional<unsigned> findInput(StepOp model) {
+std::optional<unsigned> mlir::zero::findInputOfPositions(StepOp model) {
   std::optional<unsigned> first;
   for (auto [index, type] : llvm::enumerate(model.getArgumentTypes())) {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -37,7 +35,7 @@ static std::optional<unsigned> findInput(StepOp model) {
 
 /// Nothing where there is no such input, or its positions are several classes.
 std::optional<DimensionId> Sharding::findPositions() {
-  std::optional<unsigned> input = findInput(model);
+  std::optional<unsigned> input = findInputOfPositions(model);
   if (!input)
     return std::nullopt;
   SmallVector<DimensionId> atoms =
@@ -50,7 +48,7 @@ LogicalResult Sharding::verifyPositions() const {
   auto error = [&] {
     return model.emitError() << "the model @" << model.getSymName() << ' ';
   };
-  std::optional<unsigned> input = findInput(model);
+  std::optional<unsigned> input = findInputOfPositions(model);
   if (!input)
     return error() << "has no input of integers [samples, positions], of which "
                    << over << " would cut the positions; leave the axis out";

@@ -35,7 +35,7 @@ static constexpr StringRef kWithinKey = "zero.quantized_gradients_within";
 /// be nodes.
 static constexpr StringRef kNodeAxis = "node", kLocalAxis = "local";
 
-static std::string print(const Axes &axes) {
+std::string mlir::zero::printMesh(const Axes &axes) {
   std::string text;
   for (const MeshAxisConfig &axis : axes)
     text +=
@@ -189,9 +189,10 @@ Axes MeshReader::readAxes() {
 
 llvm::SmallVector<SizeKey, 3> MeshReader::readSizes() {
   bool hasExperts = values.boolean(kExpertsKey);
-  return {{kTensorKey, "tensor", values.integer(kTensorKey)},
-          {kSequenceKey, "sequence", values.integer(kSequenceKey)},
-          {kExpertKey, "expert", hasExperts ? values.integer(kExpertKey) : 1}};
+  return {{kTensorKey, zrt::kTensorAxis, values.integer(kTensorKey)},
+          {kSequenceKey, zrt::kSequenceAxis, values.integer(kSequenceKey)},
+          {kExpertKey, zrt::kExpertAxis,
+           hasExperts ? values.integer(kExpertKey) : 1}};
 }
 
 /// DeepSpeed's AutoTP, Ulysses and AutoEP: neighbouring ranks have parts of a
@@ -235,7 +236,7 @@ void MeshReader::checkSize(const SizeKey &size) {
   int64_t found = config.ranksOf({size.axis.str()});
   if (size.ranks > 1 && size.ranks != found)
     reporter.error(size.key, "found " + Twine(size.ranks) + ", and the mesh " +
-                                 print(config.mesh) + " has " +
+                                 printMesh(config.mesh) + " has " +
                                  plural(found, "rank") + " of '" + size.axis +
                                  "'; leave one of the two out");
 }
@@ -245,7 +246,7 @@ void MeshReader::countRanks() {
   for (const MeshAxisConfig &axis : config.mesh)
     ranks *= axis.size;
   if (context.ranks && *context.ranks != ranks)
-    reporter.error(kMeshKey, "the mesh " + print(config.mesh) + " has " +
+    reporter.error(kMeshKey, "the mesh " + printMesh(config.mesh) + " has " +
                                  plural(ranks, "rank") + ", and " +
                                  Twine(*context.ranks) +
                                  (*context.ranks == 1 ? " is" : " are") +
@@ -279,7 +280,7 @@ void MeshReader::readShardAxes() {
         }))
       reporter.error(kShardAxesKey, "'" + name.trim() +
                                         "' is no axis of the mesh " +
-                                        print(config.mesh));
+                                        printMesh(config.mesh));
     else if (zrt::cutsParameters(name.trim().str()))
       reporter.error(kShardAxesKey,
                      "the ranks of '" + name.trim() +
@@ -352,7 +353,7 @@ static std::vector<std::string> findNodes(StringRef key, int64_t size,
   if (config.ranksOf(axes) != size)
     reporter.error(key, "found nodes of " + Twine(size) +
                             " ranks, which no last axes of the mesh " +
-                            print(config.mesh) +
+                            printMesh(config.mesh) +
                             " have; give the mesh an axis of as many ranks, "
                             "or no mesh");
   return axes;
@@ -388,7 +389,7 @@ void mlir::zero::checkModelAxes(const ConfigValues &values, Reporter &reporter,
                     StringRef advice = "leave the key out") {
     if (isGiven)
       reporter.error(key, "does not work beside the axis '" + axis->name +
-                              "' of the mesh " + ::print(config.mesh) +
+                              "' of the mesh " + printMesh(config.mesh) +
                               ", which cuts the model; " + advice +
                               ", or give '" + axis->name + "' 1 rank");
   };

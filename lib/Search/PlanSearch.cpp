@@ -68,27 +68,53 @@ mlir::zero::planModel(ModuleOp model, const TrainConfig &config) {
       model, [&](OpPassManager &passes) { buildZeroPipeline(passes, config); });
 }
 
-FailureOr<PlannedPoint> PlanSearch::planOne(const TrainConfig &config) {
-  auto planned = planModel(model, config);
-  if (failed(planned))
-    return failure();
-  auto timeline = simulate(planned->get(), request.machine);
+FailureOr<OwningOpRef<ModuleOp>>
+mlir::zero::makeKernels(ModuleOp model, const TrainConfig &config) {
+  return runOnCopy(model, [&](OpPassManager &passes) {
+    buildModelPipeline(passes, config);
+  });
+}
+
+FailureOr<OwningOpRef<ModuleOp>>
+mlir::zero::planKernels(ModuleOp kernels, const TrainConfig &config) {
+  setTraining(kernels, config);
+  return runOnCopy(kernels, [&](OpPassManager &passes) {
+    buildSchedulePipeline(passes, config);
+  });
+}
+
+FailureOr<PlannedPoint> mlir::zero::measurePlan(ModuleOp planned,
+                                                const TrainConfig &config,
+                                                const Machine &machine) {
+  auto timeline = simulate(planned, machine);
   if (failed(timeline))
     return failure();
   PlannedPoint point;
   point.config = config;
-  PlanSummary summary = summarizePlan(planned->get());
+  PlanSummary summary = summarizePlan(planned);
   point.bytes = summary.totalBytes();
   point.hostBytes = summary.totalBytes(MemoryTier::Host);
   point.fileBytes = summary.totalBytes(MemoryTier::File);
+  point.hostStateBytes =
+      summary.arena({ArenaKind::Optimizer, MemoryTier::Host}).bytes;
   point.countedBytes = point.bytes;
-  if (files && request.budgets.host == 0)
-    point.countedBytes +=
-        summary.arena({ArenaKind::Optimizer, MemoryTier::Host}).bytes;
   point.seconds = timeline->stepSeconds();
-  result.countsHost |= point.countedBytes > point.bytes;
+  point.exposed = timeline->exposed;
+  return point;
+}
+
+FailureOr<PlannedPoint> PlanSearch::planOne(const TrainConfig &config) {
+  auto planned = planModel(model, config);
+  if (failed(planned))
+    return failure();
+  auto point = measurePlan(planned->get(), config, request.machine);
+  if (failed(point))
+    return failure();
+  if (files && request.budgets.host == 0)
+    point->countedBytes += point->hostStateBytes;
+  result.countsHost |= point->countedBytes > point->bytes;
   ++result.planned;
-  points.push_back(point);
+  points.push_back(*point);
   return point;
 }
 
@@ -119,9 +145,7 @@ FailureOr<ModelFacts> PlanSearch::findFacts() {
   // Layers are counted as a recomputation finds them, with norms that stand
   // apart.
   config.fuseAdditions = false;
-  auto oneDevice = runOnCopy(model, [&](OpPassManager &passes) {
-    buildModelPipeline(passes, config);
-  });
+  auto oneDevice = makeKernels(model, config);
   if (failed(oneDevice))
     return failure();
   ModelFacts facts;

@@ -293,6 +293,21 @@ static void remarkOnSharedInputs(StepOp step) {
   }
 }
 
+static TrainingAttr makeTraining(ModuleOp module, const TrainConfig &config) {
+  MLIRContext *context = module.getContext();
+  return TrainingAttr::get(
+      context, config.stage, config.ranks, config.accumulation,
+      config.gradientClipping, config.deterministic,
+      makeLossScale(context, config.lossScale),
+      makeSchedule(context, config.scheduler),
+      keepsTrivialCollectives(config, module), makePlanning(context, config));
+}
+
+void mlir::zero::setTraining(ModuleOp module, const TrainConfig &config) {
+  (*module.getOps<StepOp>().begin())
+      .setTrainingAttr(makeTraining(module, config));
+}
+
 void Configure::runOnOperation() {
   FailureOr<TrainConfig> resolved = resolve();
   if (failed(resolved) || failed(verifyModel(*resolved)) ||
@@ -300,13 +315,7 @@ void Configure::runOnOperation() {
     return signalPassFailure();
   StepOp step = *getOperation().getOps<StepOp>().begin();
   remarkOnSharedInputs(step);
-  step.setTrainingAttr(TrainingAttr::get(
-      &getContext(), resolved->stage, resolved->ranks, resolved->accumulation,
-      resolved->gradientClipping, resolved->deterministic,
-      makeLossScale(&getContext(), resolved->lossScale),
-      makeSchedule(&getContext(), resolved->scheduler),
-      keepsTrivialCollectives(*resolved, getOperation()),
-      makePlanning(&getContext(), *resolved)));
+  setTraining(getOperation(), *resolved);
   llvm::SetVector<StringRef> groups;
   for (ParameterOp parameter : getOperation().getOps<ParameterOp>())
     groups.insert(parameter.getGroup());

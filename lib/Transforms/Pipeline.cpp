@@ -88,6 +88,11 @@ static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
 void mlir::zero::buildZeroPipeline(OpPassManager &manager,
                                    const TrainConfig &config) {
   buildModelPipeline(manager, config);
+  buildSchedulePipeline(manager, config);
+}
+
+void mlir::zero::buildSchedulePipeline(OpPassManager &manager,
+                                       const TrainConfig &config) {
   addStatePasses(manager, config);
   manager.addPass(createFree());
   manager.addPass(createVerifySchedule());

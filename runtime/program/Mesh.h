@@ -17,17 +17,27 @@ struct MeshAxis {
   int64_t size = 1;
 };
 
+/// Names of the axes that cut a model, those that send most last: their ranks
+/// are best neighbours.
+inline constexpr const char *kExpertAxis = "expert";
+inline constexpr const char *kSequenceAxis = "sequence";
+inline constexpr const char *kTensorAxis = "tensor";
+inline constexpr const char *kModelAxes[] = {kExpertAxis, kSequenceAxis,
+                                             kTensorAxis};
+
 /// Whether the ranks of an axis have parts of the positions of their samples.
 inline bool cutsPositions(const std::string &name) {
-  return name == "sequence";
+  return name == kSequenceAxis;
 }
 
 /// Whether the ranks of an axis have parts of the parameters.
-inline bool cutsParameters(const std::string &name) { return name == "tensor"; }
+inline bool cutsParameters(const std::string &name) {
+  return name == kTensorAxis;
+}
 
 /// Whether the ranks of an axis have some of the experts each, and samples of
 /// their own.
-inline bool cutsExperts(const std::string &name) { return name == "expert"; }
+inline bool cutsExperts(const std::string &name) { return name == kExpertAxis; }
 
 /// Whether the ranks of an axis compute parts of a model on the same samples.
 /// Names of axes are roles; those of any other axis have samples of their own.

@@ -20,6 +20,10 @@ namespace mlir::zero {
 /// what is trained.
 DenseSet<Value> findTrainedValues(StepOp model);
 
+/// The input of `model` whose second dimension are the positions: `input_ids`,
+/// or the first one of integers that has two dimensions.
+std::optional<unsigned> findInputOfPositions(StepOp model);
+
 /// What a class of dimensions gains and costs where an axis cuts it, in a
 /// micro-batch, forward and backward.
 struct CutCost {

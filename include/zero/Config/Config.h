@@ -252,6 +252,14 @@ struct TrainConfig {
     return product;
   }
 
+  /// All ranks of a run, those that compute one model together included.
+  int64_t worldRanks() const {
+    int64_t all = mesh.empty() ? ranks : 1;
+    for (const MeshAxisConfig &axis : mesh)
+      all *= axis.size;
+    return all;
+  }
+
   /// Whether the mesh has an axis of that name, of more than one rank.
   bool hasAxis(const std::string &name) const { return ranksOf({name}) > 1; }
 
@@ -341,6 +349,9 @@ loadTrainConfig(llvm::StringRef path, const ConfigContext &context,
 /// an axis without ranks is nothing, and `error` says why.
 std::optional<std::vector<MeshAxisConfig>> parseMesh(llvm::StringRef text,
                                                      std::string &error);
+
+/// The same text of axes.
+std::string printMesh(const std::vector<MeshAxisConfig> &axes);
 
 /// Writes a configuration that reads as `config` on as many ranks: a DeepSpeed
 /// file with the block `zero`. The number of ranks and the memory budget are

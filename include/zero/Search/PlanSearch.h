@@ -25,11 +25,14 @@ struct PlannedPoint {
   TrainConfig config;
   /// Bytes of all arenas of a rank on its device, in host memory and in files.
   int64_t bytes = 0, hostBytes = 0, fileBytes = 0;
+  /// Those of `hostBytes` that are optimizer states.
+  int64_t hostStateBytes = 0;
   /// What the device's budget has to hold: `bytes`, and states that are too
   /// small for files, where host memory has no budget for them.
   int64_t countedBytes = 0;
-  /// Predicted seconds of an update.
-  double seconds = 0;
+  /// Predicted seconds of an update, and those of them in which compute waits
+  /// for communication.
+  double seconds = 0, exposed = 0;
 };
 
 /// Most bytes of a rank. Nothing is offloaded to host memory without a limit of
@@ -88,6 +91,17 @@ bool canChooseOffload(const TrainConfig &base, int64_t stage);
 /// is said of it. The module itself does not change.
 FailureOr<OwningOpRef<ModuleOp>> planModel(ModuleOp model,
                                            const TrainConfig &config);
+
+/// The same in two steps: what a rank computes, which does not depend on the
+/// stage or on sizes of buckets, and of a copy of that the plan.
+FailureOr<OwningOpRef<ModuleOp>> makeKernels(ModuleOp model,
+                                             const TrainConfig &config);
+FailureOr<OwningOpRef<ModuleOp>> planKernels(ModuleOp kernels,
+                                             const TrainConfig &config);
+
+/// What a plan, made of `config`, comes to on `machine`.
+FailureOr<PlannedPoint> measurePlan(ModuleOp planned, const TrainConfig &config,
+                                    const Machine &machine);
 
 /// Searches for a model. In each stage that is open, from the base, from what
 /// takes least and from what gathers most: every open setting is varied alone,

@@ -77,6 +77,15 @@ std::unique_ptr<Pass> createCheckPlanPass(const TrainConfig &config);
 /// stage: a part of the whole.
 void buildModelPipeline(OpPassManager &manager, const TrainConfig &config);
 
+/// Adds the passes that come after those: from kernels on one device to a
+/// planned schedule.
+void buildSchedulePipeline(OpPassManager &manager, const TrainConfig &config);
+
+/// Has a module that went through the model's pipeline trained as `config`
+/// says, of which only what the schedule's pipeline reads may have changed: the
+/// stage, sizes, overlap.
+void setTraining(ModuleOp module, const TrainConfig &config);
+
 /// Adds all passes from a model to a planned schedule.
 void buildZeroPipeline(OpPassManager &manager, const TrainConfig &config);
 
