@@ -100,7 +100,8 @@ cl::opt<std::string>
     mesh("mesh", cl::cat(category()), cl::sub(planned),
          cl::value_desc("axis=n,..."),
          cl::desc("Axes of the ranks instead of --ranks, such as "
-                  "replica=2,shard=4: states are partitioned over 'shard'"));
+                  "replica=2,shard=4: states are partitioned over 'shard'; "
+                  "search takes auto as well, which chooses it"));
 cl::opt<std::string> memoryBudget(
     "memory-budget", cl::cat(category()), cl::sub(modelled),
     cl::value_desc("bytes"),

@@ -2,10 +2,10 @@
 
 #include "CommandLine.h"
 
-#include "Predict.h"
-#include "PredictedTrace.h"
 #include "Report.h"
 #include "ResolveSearch.h"
+#include "SearchMeshes.h"
+#include "SearchPick.h"
 #include "Table.h"
 
 #include "zero/Search/PlanSearch.h"
@@ -20,30 +20,6 @@ using namespace mlir::zero;
 //===----------------------------------------------------------------------===//
 // In words
 //===----------------------------------------------------------------------===//
-
-/// "none", "all of 0-5", "cheap of all, 2 together".
-static std::string describeCheckpoint(const CheckpointConfig &checkpoint) {
-  if (!checkpoint.isEnabled())
-    return "none";
-  std::string text = stringify(checkpoint.policy).str();
-  if (!checkpoint.layers.empty()) {
-    // A search takes the first layers; a file may name others.
-    SmallVector<std::string> names;
-    for (int64_t layer : checkpoint.layers)
-      names.push_back(std::to_string(layer));
-    bool isPrefix =
-        static_cast<int64_t>(names.size()) == checkpoint.layers.back() + 1;
-    text += isPrefix ? " of first " + std::to_string(names.size())
-                     : " of " + llvm::join(names, " ");
-  }
-  if (checkpoint.number > 0)
-    text += ", in " + std::to_string(checkpoint.number);
-  else if (checkpoint.every > 1)
-    text += ", by " + std::to_string(checkpoint.every);
-  if (checkpoint.offload)
-    text += ", kept on the host";
-  return text;
-}
 
 /// "0.5 by 1,000,000" of the optimizer states, in elements of a sub-group.
 static std::string describeOffload(const PlannedPoint &point) {
@@ -133,7 +109,7 @@ static void printFront(const SearchResult &result, int64_t budget) {
 static void printSearch(const SearchResult &result, const TrainConfig &base,
                         const Machine &machine, StringRef path,
                         const Refusals &refused) {
-  llvm::outs() << path << ": " << plural(base.ranks, "rank") << ", "
+  llvm::outs() << path << ": " << plural(base.worldRanks(), "rank") << ", "
                << plural(base.accumulation, "micro-batch", "es")
                << " an update, predicted for " << machine.name << "; ";
   if (base.memoryBudget)
@@ -167,48 +143,11 @@ static void printSearch(const SearchResult &result, const TrainConfig &base,
 // Files
 //===----------------------------------------------------------------------===//
 
-static LogicalResult writeFile(StringRef path,
-                               llvm::function_ref<void(raw_ostream &)> write) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  write(os);
-  return writeTextFile(path, text);
-}
-
-static void writePoint(llvm::json::OStream &json, const PlannedPoint &point) {
-  const TrainConfig &config = point.config;
-  json.object([&] {
-    json.attribute("bytes", point.bytes);
-    json.attribute("counted_bytes", point.countedBytes);
-    json.attribute("host_bytes", point.hostBytes);
-    json.attribute("file_bytes", point.fileBytes);
-    json.attribute("seconds", point.seconds);
-    json.attribute("stage", config.stage);
-    json.attribute("recomputed", describeCheckpoint(config.checkpoint));
-    json.attribute("offload_ratio", config.offloadOptimizer
-                                        ? config.offloadOptimizer->ratio
-                                        : 0.0);
-    if (config.offloadOptimizer) {
-      json.attribute("sub_group_size", config.offloadOptimizer->subGroupSize);
-      json.attribute("offload_param", config.offloadOptimizer->parameters);
-      json.attribute("in_files", point.fileBytes > 0);
-    }
-    json.attribute("overlap_comm", config.overlapCommunication);
-    json.attribute("reduce_bucket_size", config.reduceBucketSize);
-    json.attribute("allgather_bucket_size", config.allgatherBucketSize);
-    json.attribute("stage3_prefetch_bucket_size", config.prefetchBucketSize);
-    json.attribute("stage3_max_live_parameters", config.maxLiveParameters);
-    json.attribute("stage3_max_reuse_distance", config.maxReuseDistance);
-    json.attribute("stage3_param_persistence_threshold",
-                   config.parameterPersistenceThreshold);
-  });
-}
-
 static void writeSearch(raw_ostream &os, const SearchResult &result,
                         const TrainConfig &base, const Machine &machine) {
   llvm::json::OStream json(os, /*IndentSize=*/2);
   json.object([&] {
-    json.attribute("ranks", base.ranks);
+    json.attribute("ranks", base.worldRanks());
     json.attribute("machine", machine.name);
     json.attribute("memory_budget", base.memoryBudget);
     json.attribute("host_memory_budget", base.hostMemoryBudget);
@@ -224,51 +163,6 @@ static void writeSearch(raw_ostream &os, const SearchResult &result,
     json.attributeEnd();
   });
   os << "\n";
-}
-
-/// Writes the pick, and plans once more with what was written.
-static LogicalResult writePick(ModelFile &model, const SearchOptions &options,
-                               const PlannedPoint &pick) {
-  if (failed(writeFile(options.configFile, [&](raw_ostream &os) {
-        writeTrainConfig(os, pick.config);
-      })))
-    return failure();
-  PlanOptions again;
-  again.config = options.configFile;
-  again.ranks = std::to_string(pick.config.ranks);
-  FailureOr<OwningOpRef<ModuleOp>> planned = model.plan(again);
-  FailureOr<Machine> machine = model.readMachine();
-  if (failed(planned) || failed(machine))
-    return failure();
-  FailureOr<Timeline> timeline = simulate(planned->get(), *machine);
-  if (failed(timeline))
-    return failure();
-  PlanSummary summary = summarizePlan(planned->get());
-  int64_t bytes = summary.totalBytes();
-  if (bytes == pick.bytes &&
-      summary.totalBytes(MemoryTier::Host) == pick.hostBytes &&
-      summary.totalBytes(MemoryTier::File) == pick.fileBytes &&
-      timeline->stepSeconds() == pick.seconds)
-    return success();
-  return fail("'" + options.configFile + "' gives a plan of " +
-              formatBytes(bytes) + " and " +
-              formatSeconds(timeline->stepSeconds()) + ", not the pick's " +
-              formatBytes(pick.bytes) + " and " + formatSeconds(pick.seconds));
-}
-
-/// The trace and the picture of the pick.
-static LogicalResult drawPick(ModuleOp model, const SearchOptions &options,
-                              const PlannedPoint &pick,
-                              const Machine &machine) {
-  if (options.drawings.trace.empty() && options.drawings.picture.empty())
-    return success();
-  FailureOr<OwningOpRef<ModuleOp>> planned = planModel(model, pick.config);
-  if (failed(planned))
-    return failure();
-  FailureOr<Timeline> timeline = simulate(planned->get(), machine);
-  if (failed(timeline))
-    return failure();
-  return writeDrawings(options.drawings, planned->get(), *timeline, machine);
 }
 
 /// The smallest plan, with what is alive where it is fullest.
@@ -302,10 +196,6 @@ static LogicalResult reportNoFit(ModelFile &model, const SearchOptions &options,
 /// another. Fails, after the smallest plan, where none fits into the budget;
 /// and where the written configuration does not give the pick again.
 static LogicalResult runSearch(ModelFile &model, const SearchOptions &options) {
-  if (!model.isModel())
-    return fail("'" + model.getPath() +
-                "' is a schedule, of which nothing is open; search wants a "
-                "model");
   FailureOr<ResolvedSearch> resolved = resolveSearch(model, options);
   if (failed(resolved))
     return failure();
@@ -324,17 +214,13 @@ static LogicalResult runSearch(ModelFile &model, const SearchOptions &options) {
   if (options.jsonFile != "-")
     printSearch(*result, base, *machine, model.getPath(), resolved->refused);
   if (!options.jsonFile.empty() &&
-      failed(writeFile(options.jsonFile, [&](raw_ostream &os) {
+      failed(writeText(options.jsonFile, [&](raw_ostream &os) {
         writeSearch(os, *result, base, *machine);
       })))
     return failure();
   if (!result->pick)
     return reportNoFit(model, options, result->front.front(), base);
-  if (failed(drawPick(model.get(), options, *result->pick, *machine)))
-    return failure();
-  if (options.configFile.empty())
-    return success();
-  return writePick(model, options, *result->pick);
+  return keepPick(model, options, *result->pick, *machine);
 }
 
 //===----------------------------------------------------------------------===//
@@ -359,6 +245,10 @@ LogicalResult mlir::zero::runSearchCommand() {
   if (failed(ranks) || failed(checkOutputs({{"--write-config", configFile}})) ||
       failed(expectInputs(1)) || failed(model.read(options::inputs.front())))
     return failure();
+  if (!model.isModel())
+    return fail("'" + model.getPath() +
+                "' is a schedule, of which nothing is open; search wants a "
+                "model");
   SearchOptions search;
   search.plan = planOptions(*ranks);
   search.configFile = configFile;
@@ -367,5 +257,6 @@ LogicalResult mlir::zero::runSearchCommand() {
     search.folder = searchFolder;
   search.drawings = drawingFiles();
   search.lines = options::lines;
-  return runSearch(model, search);
+  return search.plan.mesh == kAnyMesh ? runMeshSearch(model, search)
+                                      : runSearch(model, search);
 }

@@ -1,0 +1,341 @@
+//===- MeshSearch.cpp - the meshes on which a model is fastest ------------===//
+
+#include "zero/Search/MeshSearch.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace mlir::zero;
+
+/// Names of the axes that cut the model.
+using Family = std::vector<std::string>;
+
+namespace {
+
+/// One mesh to try.
+struct Candidate {
+  MeshShape shape;
+  Family family;
+  /// Ranks that compute one model.
+  int64_t together = 1;
+};
+
+/// A mesh with its best plans.
+struct Tried {
+  Candidate candidate;
+  /// Of each stage.
+  std::vector<PlannedPoint> stages;
+};
+
+class MeshSearch {
+public:
+  MeshSearch(ModuleOp model, const MeshSearchRequest &request)
+      : model(model), request(request) {}
+
+  FailureOr<MeshSearchResult> run();
+
+private:
+  void tryMesh(const Candidate &candidate);
+  bool gainsBySize(const Family &family) const;
+  FailureOr<std::vector<PlannedPoint>> planMesh(const Candidate &candidate);
+  FailureOr<PlannedPoint> planStage(const TrainConfig &base);
+  FailureOr<PlannedPoint> plan(const TrainConfig &config);
+  bool isBetter(const PlannedPoint &a, const PlannedPoint &b) const;
+  const PlannedPoint &bestOf(ArrayRef<PlannedPoint> points) const;
+  LogicalResult refineSizes();
+  void leaveOut(const Candidate &candidate, std::string reason);
+
+  ModuleOp model;
+  const MeshSearchRequest &request;
+  /// What a rank of the mesh at hand computes, by what of its configuration
+  /// decides about that.
+  std::map<std::string, OwningOpRef<ModuleOp>> kernels;
+  std::vector<Tried> tried;
+  MeshSearchResult result;
+};
+
+} // namespace
+
+double mlir::zero::samplesPerSecond(const PlannedPoint &point) {
+  return static_cast<double>(point.config.trainBatch) / point.seconds;
+}
+
+//===----------------------------------------------------------------------===//
+// Meshes
+//===----------------------------------------------------------------------===//
+
+static std::vector<int64_t> listDivisors(int64_t number) {
+  std::vector<int64_t> divisors;
+  for (int64_t each = 1; each * each <= number; ++each)
+    if (number % each == 0) {
+      divisors.push_back(each);
+      if (each * each < number)
+        divisors.push_back(number / each);
+    }
+  llvm::sort(divisors);
+  return divisors;
+}
+
+/// All ways to divide `ranks` into samples and `axes`, that the compiler has a
+/// meaning for.
+static void listCandidates(int64_t ranks, ArrayRef<const char *> axes,
+                           Candidate made, std::vector<Candidate> &listed) {
+  if (axes.empty()) {
+    made.shape.insert(made.shape.begin(), {"data", ranks});
+    std::string error;
+    if (parseMesh(printMesh(made.shape), error))
+      listed.push_back(std::move(made));
+    return;
+  }
+  for (int64_t size : listDivisors(ranks)) {
+    Candidate next = made;
+    if (size > 1) {
+      next.shape.push_back({axes.front(), size});
+      next.family.push_back(axes.front());
+      next.together *= size;
+    }
+    listCandidates(ranks / size, axes.drop_front(), std::move(next), listed);
+  }
+}
+
+/// Whole models first, and of the same axes the fewest ranks that have one
+/// together.
+static std::vector<Candidate> listCandidates(int64_t ranks) {
+  std::vector<Candidate> candidates;
+  listCandidates(ranks, zrt::kModelAxes, {}, candidates);
+  llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
+    return std::tie(a.family, a.together) < std::tie(b.family, b.together);
+  });
+  return candidates;
+}
+
+std::vector<MeshShape> mlir::zero::listMeshes(int64_t ranks) {
+  std::vector<MeshShape> shapes;
+  std::vector<Candidate> candidates = listCandidates(ranks);
+  for (Candidate &each : candidates)
+    shapes.push_back(std::move(each.shape));
+  return shapes;
+}
+
+/// Reasons that differ in numbers are one.
+static std::string withoutNumbers(StringRef reason) {
+  std::string text = reason.str();
+  llvm::erase_if(text, [](char c) { return llvm::isDigit(c); });
+  return text;
+}
+
+void MeshSearch::leaveOut(const Candidate &candidate, std::string reason) {
+  for (MeshesLeftOut &known : result.leftOut)
+    if (withoutNumbers(known.reason) == withoutNumbers(reason)) {
+      known.meshes.push_back(candidate.shape);
+      return;
+    }
+  result.leftOut.push_back({{candidate.shape}, std::move(reason)});
+}
+
+void MeshSearch::tryMesh(const Candidate &candidate) {
+  std::string reason;
+  FailureOr<std::vector<PlannedPoint>> stages = failure();
+  {
+    ScopedDiagnosticHandler keep(
+        ModuleOp(model).getContext(), [&](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
+              reason.empty())
+            reason = diagnostic.str();
+          return success();
+        });
+    stages = planMesh(candidate);
+  }
+  if (failed(stages))
+    leaveOut(candidate, reason);
+  else
+    tried.push_back({candidate, std::move(*stages)});
+}
+
+/// Whether of the sizes that were tried the largest is better than the next
+/// one, or than ranks that each compute a whole model.
+bool MeshSearch::gainsBySize(const Family &family) const {
+  std::map<int64_t, PlannedPoint> bySize;
+  for (const auto &[candidate, stages] : tried) {
+    if (candidate.together > 1 && candidate.family != family)
+      continue;
+    const PlannedPoint &best = bestOf(stages);
+    auto [known, isNew] = bySize.try_emplace(candidate.together, best);
+    if (!isNew && isBetter(best, known->second))
+      known->second = best;
+  }
+  if (bySize.size() < 2)
+    return false;
+  auto last = std::prev(bySize.end());
+  return isBetter(last->second, std::prev(last)->second);
+}
+
+//===----------------------------------------------------------------------===//
+// Plans of a mesh
+//===----------------------------------------------------------------------===//
+
+/// Elements of a bucket that is as fast as any on machines with several nodes,
+/// and takes little memory beside a large model.
+static constexpr int64_t kLargeBucket = int64_t(1) << 27;
+
+static bool isOpen(const TrainConfig &config, StringRef key) {
+  return !llvm::is_contained(config.given, key);
+}
+
+static void setBuckets(TrainConfig &config, int64_t elements) {
+  if (isOpen(config, "zero_optimization.reduce_bucket_size"))
+    config.reduceBucketSize = elements;
+  if (isOpen(config, "zero_optimization.allgather_bucket_size"))
+    config.allgatherBucketSize = elements;
+}
+
+/// What decides which kernels a rank has, beside what all plans have.
+static std::string describeKernels(const TrainConfig &config) {
+  std::string text = printMesh(config.mesh);
+  llvm::raw_string_ostream os(text);
+  for (ArrayRef<std::string> names :
+       {ArrayRef(config.shardAxes), ArrayRef(config.secondaryAxes)})
+    os << " by " << llvm::join(names, ",");
+  os << (config.checkpoint.isEnabled() ? " again" : "");
+  return text;
+}
+
+FailureOr<PlannedPoint> MeshSearch::plan(const TrainConfig &config) {
+  OwningOpRef<ModuleOp> &made = kernels[describeKernels(config)];
+  if (!made) {
+    auto computed = makeKernels(model, config);
+    if (failed(computed))
+      return failure();
+    made = std::move(*computed);
+  }
+  auto planned = planKernels(*made, config);
+  if (failed(planned))
+    return failure();
+  ++result.planned;
+  return measurePlan(planned->get(), config, request.machine);
+}
+
+bool MeshSearch::isBetter(const PlannedPoint &a, const PlannedPoint &b) const {
+  if (request.budgets.hold(a) != request.budgets.hold(b))
+    return request.budgets.hold(a);
+  if (!request.budgets.hold(a))
+    return a.bytes < b.bytes;
+  const double first = samplesPerSecond(a), second = samplesPerSecond(b);
+  return std::tie(second, a.bytes) < std::tie(first, b.bytes);
+}
+
+/// The first plan that fits, or the smallest.
+FailureOr<PlannedPoint> MeshSearch::planStage(const TrainConfig &base) {
+  const bool mayRecompute = isOpen(base, "zero.checkpoint_activations") &&
+                            !base.checkpoint.isEnabled();
+  std::optional<PlannedPoint> best;
+  for (bool recomputes : {false, true})
+    for (int64_t bucket : {kLargeBucket, base.reduceBucketSize}) {
+      if (recomputes && !mayRecompute)
+        continue;
+      TrainConfig config = base;
+      if (isOpen(base, "zero_optimization.overlap_comm"))
+        config.overlapCommunication = true;
+      setBuckets(config, bucket);
+      if (recomputes)
+        config.checkpoint.every = 1;
+      FailureOr<PlannedPoint> point = plan(config);
+      if (failed(point))
+        return failure();
+      if (!best || isBetter(*point, *best))
+        best = *point;
+      if (request.budgets.hold(*best))
+        return *best;
+    }
+  return *best;
+}
+
+FailureOr<std::vector<PlannedPoint>>
+MeshSearch::planMesh(const Candidate &candidate) {
+  FailureOr<std::vector<TrainConfig>> bases = request.resolve(candidate.shape);
+  if (failed(bases))
+    return failure();
+  kernels.clear();
+  std::vector<PlannedPoint> stages;
+  for (TrainConfig &base : *bases) {
+    base.memoryBudget = base.hostMemoryBudget = 0;
+    FailureOr<PlannedPoint> point = planStage(base);
+    if (failed(point))
+      return failure();
+    stages.push_back(std::move(*point));
+  }
+  return stages;
+}
+
+const PlannedPoint &MeshSearch::bestOf(ArrayRef<PlannedPoint> points) const {
+  return *std::min_element(points.begin(), points.end(),
+                           [&](const PlannedPoint &a, const PlannedPoint &b) {
+                             return isBetter(a, b);
+                           });
+}
+
+//===----------------------------------------------------------------------===//
+// The search
+//===----------------------------------------------------------------------===//
+
+/// Other sizes of buckets, for what is near the best.
+LogicalResult MeshSearch::refineSizes() {
+  constexpr double margin = 1.1;
+  constexpr int64_t sizes[] = {kLargeBucket / 8, kLargeBucket / 2,
+                               kLargeBucket * 4};
+  std::vector<PlannedPoint> firsts;
+  for (const Tried &each : tried)
+    firsts.push_back(bestOf(each.stages));
+  const PlannedPoint best = bestOf(firsts);
+  if (!request.budgets.hold(best))
+    return success();
+  for (Tried &each : tried) {
+    kernels.clear();
+    for (PlannedPoint &point : each.stages) {
+      if (!request.budgets.hold(point) ||
+          margin * samplesPerSecond(point) < samplesPerSecond(best))
+        continue;
+      for (int64_t size : sizes) {
+        TrainConfig config = point.config;
+        setBuckets(config, size);
+        FailureOr<PlannedPoint> other = plan(config);
+        if (failed(other))
+          return failure();
+        if (isBetter(*other, point))
+          point = *other;
+      }
+    }
+  }
+  return success();
+}
+
+FailureOr<MeshSearchResult> MeshSearch::run() {
+  const std::vector<Candidate> candidates = listCandidates(request.ranks);
+  const int64_t node = request.machine.localRanks(request.ranks);
+  for (const Candidate &candidate : candidates)
+    if (candidate.together <= node)
+      tryMesh(candidate);
+  for (const Candidate &candidate : candidates)
+    if (candidate.together > node && gainsBySize(candidate.family))
+      tryMesh(candidate);
+    else if (candidate.together > node)
+      ++result.beyondNodes;
+  if (!tried.empty() && failed(refineSizes()))
+    return failure();
+  for (const Tried &each : tried)
+    result.best.push_back(bestOf(each.stages));
+  llvm::stable_sort(result.best,
+                    [&](const PlannedPoint &a, const PlannedPoint &b) {
+                      return isBetter(a, b);
+                    });
+  return std::move(result);
+}
+
+FailureOr<MeshSearchResult>
+mlir::zero::searchMeshes(ModuleOp model, const MeshSearchRequest &request) {
+  return MeshSearch(model, request).run();
+}

@@ -1,0 +1,133 @@
+//===- SearchPick.cpp - what a search has found ---------------------------===//
+
+#include "SearchPick.h"
+#include "Predict.h"
+
+#include "Table.h"
+
+#include "zero/Plan/PlanSummary.h"
+#include "zero/Timeline/Timeline.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+std::string mlir::zero::describeCheckpoint(const CheckpointConfig &checkpoint) {
+  if (!checkpoint.isEnabled())
+    return "none";
+  std::string text = stringify(checkpoint.policy).str();
+  if (!checkpoint.layers.empty()) {
+    // A search takes the first layers; a file may name others.
+    SmallVector<std::string> names;
+    for (int64_t layer : checkpoint.layers)
+      names.push_back(std::to_string(layer));
+    bool isPrefix =
+        static_cast<int64_t>(names.size()) == checkpoint.layers.back() + 1;
+    text += isPrefix ? " of first " + std::to_string(names.size())
+                     : " of " + llvm::join(names, " ");
+  }
+  if (checkpoint.number > 0)
+    text += ", in " + std::to_string(checkpoint.number);
+  else if (checkpoint.every > 1)
+    text += ", by " + std::to_string(checkpoint.every);
+  if (checkpoint.offload)
+    text += ", kept on the host";
+  return text;
+}
+
+LogicalResult
+mlir::zero::writeText(StringRef path,
+                      llvm::function_ref<void(raw_ostream &)> write) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  write(os);
+  return writeTextFile(path, text);
+}
+
+void mlir::zero::writePoint(llvm::json::OStream &json,
+                            const PlannedPoint &point) {
+  const TrainConfig &config = point.config;
+  json.object([&] {
+    json.attribute("bytes", point.bytes);
+    json.attribute("counted_bytes", point.countedBytes);
+    json.attribute("host_bytes", point.hostBytes);
+    json.attribute("file_bytes", point.fileBytes);
+    json.attribute("seconds", point.seconds);
+    json.attribute("exposed_seconds", point.exposed);
+    json.attribute("stage", config.stage);
+    json.attribute("recomputed", describeCheckpoint(config.checkpoint));
+    json.attribute("offload_ratio", config.offloadOptimizer
+                                        ? config.offloadOptimizer->ratio
+                                        : 0.0);
+    if (config.offloadOptimizer) {
+      json.attribute("sub_group_size", config.offloadOptimizer->subGroupSize);
+      json.attribute("offload_param", config.offloadOptimizer->parameters);
+      json.attribute("in_files", point.fileBytes > 0);
+    }
+    json.attribute("overlap_comm", config.overlapCommunication);
+    json.attribute("reduce_bucket_size", config.reduceBucketSize);
+    json.attribute("allgather_bucket_size", config.allgatherBucketSize);
+    json.attribute("stage3_prefetch_bucket_size", config.prefetchBucketSize);
+    json.attribute("stage3_max_live_parameters", config.maxLiveParameters);
+    json.attribute("stage3_max_reuse_distance", config.maxReuseDistance);
+    json.attribute("stage3_param_persistence_threshold",
+                   config.parameterPersistenceThreshold);
+  });
+}
+
+/// Writes the pick, and plans once more with what was written.
+static LogicalResult writePick(ModelFile &model, const SearchOptions &options,
+                               const PlannedPoint &pick) {
+  if (options.configFile.empty())
+    return success();
+  if (failed(writeText(options.configFile, [&](raw_ostream &os) {
+        writeTrainConfig(os, pick.config);
+      })))
+    return failure();
+  PlanOptions again;
+  again.config = options.configFile;
+  again.ranks = std::to_string(pick.config.worldRanks());
+  FailureOr<OwningOpRef<ModuleOp>> planned = model.plan(again);
+  FailureOr<Machine> machine = model.readMachine();
+  if (failed(planned) || failed(machine))
+    return failure();
+  FailureOr<Timeline> timeline = simulate(planned->get(), *machine);
+  if (failed(timeline))
+    return failure();
+  PlanSummary summary = summarizePlan(planned->get());
+  int64_t bytes = summary.totalBytes();
+  if (bytes == pick.bytes &&
+      summary.totalBytes(MemoryTier::Host) == pick.hostBytes &&
+      summary.totalBytes(MemoryTier::File) == pick.fileBytes &&
+      timeline->stepSeconds() == pick.seconds)
+    return success();
+  return fail("'" + options.configFile + "' gives a plan of " +
+              formatBytes(bytes) + " and " +
+              formatSeconds(timeline->stepSeconds()) + ", not the pick's " +
+              formatBytes(pick.bytes) + " and " + formatSeconds(pick.seconds));
+}
+
+/// The trace and the picture of the pick.
+static LogicalResult drawPick(ModuleOp model, const SearchOptions &options,
+                              const PlannedPoint &pick,
+                              const Machine &machine) {
+  if (options.drawings.trace.empty() && options.drawings.picture.empty())
+    return success();
+  FailureOr<OwningOpRef<ModuleOp>> planned = planModel(model, pick.config);
+  if (failed(planned))
+    return failure();
+  FailureOr<Timeline> timeline = simulate(planned->get(), machine);
+  if (failed(timeline))
+    return failure();
+  return writeDrawings(options.drawings, planned->get(), *timeline, machine);
+}
+
+LogicalResult mlir::zero::keepPick(ModelFile &model,
+                                   const SearchOptions &options,
+                                   const PlannedPoint &pick,
+                                   const Machine &machine) {
+  if (failed(drawPick(model.get(), options, pick, machine)))
+    return failure();
+  return writePick(model, options, pick);
+}

@@ -1,0 +1,30 @@
+//===- SearchPick.h - what a search has found -----------------------------===//
+#ifndef ZERO_PLAN_SEARCHPICK_H
+#define ZERO_PLAN_SEARCHPICK_H
+
+#include "Search.h"
+
+#include "zero/Search/PlanSearch.h"
+
+#include "llvm/Support/JSON.h"
+
+namespace mlir::zero {
+
+/// "none", "all of 0-5", "cheap of all, 2 together".
+std::string describeCheckpoint(const CheckpointConfig &checkpoint);
+
+/// A plan with the settings that a search may choose, as an object.
+void writePoint(llvm::json::OStream &json, const PlannedPoint &point);
+
+LogicalResult writeText(StringRef path,
+                        llvm::function_ref<void(raw_ostream &)> write);
+
+/// Writes the files that the options ask for of the pick: its trace, picture
+/// and configuration. Fails where the configuration does not give the pick
+/// again.
+LogicalResult keepPick(ModelFile &model, const SearchOptions &options,
+                       const PlannedPoint &pick, const Machine &machine);
+
+} // namespace mlir::zero
+
+#endif // ZERO_PLAN_SEARCHPICK_H
