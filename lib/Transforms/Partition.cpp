@@ -13,6 +13,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/SymbolTable.h"
+#include "program/ByteCount.h"
 #include "program/Control.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -254,8 +255,9 @@ LogicalResult Partitioner::verifyTraffic(int64_t elements) {
     return success();
   return emitError(step.getLoc())
          << "up to " << elements << " padded elements over " << ranks
-         << " ranks and " << training.getAccumulation()
-         << " micro-batches send more than 64 bits count; give fewer ranks, or "
+         << " ranks and "
+         << zrt::plural(training.getAccumulation(), "micro-batch", "es")
+         << " send more than 64 bits count; give fewer ranks, or "
             "lower the alignment, "
          << settings.alignment;
 }
