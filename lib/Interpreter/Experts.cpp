@@ -7,16 +7,22 @@
 using namespace mlir;
 using namespace mlir::zero;
 
+static LogicalResult checkExperts(Operation *op, const Array &ids,
+                                  int64_t experts) {
+  for (int64_t id : ids.integers)
+    if (id < 0 || id >= experts)
+      return op->emitOpError() << "has the expert " << id << " of " << experts
+                               << ": experts must be in [0, " << experts << ")";
+  return success();
+}
+
 static LogicalResult dispatch(nn::DispatchOp op, Evaluation &e) {
   const Array &rows = *e.in[0], &ids = *e.in[1];
   Array &sorted = e.out[0], &places = e.out[1], &offsets = e.out[2];
   int64_t choices = ids.shape[1], width = rows.shape[1], end = 0;
   int64_t first = op.getFirst() ? e.in[2]->integers[0] : 0;
-  for (int64_t id : ids.integers)
-    if (id < 0 || id >= static_cast<int64_t>(op.getExperts()))
-      return op.emitOpError()
-             << "has the expert " << id << " of " << op.getExperts()
-             << ": experts must be in [0, " << op.getExperts() << ")";
+  if (failed(checkExperts(op, ids, static_cast<int64_t>(op.getExperts()))))
+    return failure();
   llvm::fill(places.integers, -1);
   for (int64_t group = 0; group < offsets.size(); ++group) {
     for (auto [choice, id] : llvm::enumerate(ids.integers)) {
@@ -28,6 +34,49 @@ static LogicalResult dispatch(nn::DispatchOp op, Evaluation &e) {
                   width, sorted.reals.begin() + end++ * width);
     }
     offsets.integers[group] = end;
+  }
+  return success();
+}
+
+/// The choices in the order in which they take places: where none is given, the
+/// first ones of all rows, then the second ones.
+static FailureOr<std::vector<int64_t>>
+orderOf(nn::CapacityDispatchOp op, const Array *given, const Array &ids) {
+  int64_t choices = ids.shape[1], all = ids.size();
+  std::vector<int64_t> order(all);
+  if (!given) {
+    for (int64_t i = 0; i < all; ++i)
+      order[i] = i % ids.shape[0] * choices + i / ids.shape[0];
+    return order;
+  }
+  for (int64_t choice : given->integers)
+    if (choice < 0 || choice >= all)
+      return op.emitOpError()
+             << "has the choice " << choice << " of " << all
+             << " in its order: choices must be in [0, " << all << ")";
+  return given->integers;
+}
+
+static LogicalResult capacityDispatch(nn::CapacityDispatchOp op,
+                                      Evaluation &e) {
+  const Array &rows = *e.in[0], &ids = *e.in[1];
+  Array &sorted = e.out[0], &places = e.out[1], &counts = e.out[2];
+  int64_t width = rows.shape[1], capacity = sorted.shape[1];
+  if (failed(checkExperts(op, ids, counts.size())))
+    return failure();
+  auto order = orderOf(op, op.getOrder() ? e.in[2] : nullptr, ids);
+  if (failed(order))
+    return failure();
+  llvm::fill(places.integers, -1);
+  for (int64_t choice : *order) {
+    int64_t expert = ids.integers[choice];
+    int64_t taken = counts.integers[expert]++;
+    if (taken >= capacity)
+      continue;
+    int64_t place = expert * capacity + taken;
+    places.integers[choice] = place;
+    std::copy_n(rows.reals.begin() + choice / ids.shape[1] * width, width,
+                sorted.reals.begin() + place * width);
   }
   return success();
 }
@@ -135,6 +184,7 @@ static LogicalResult groupedMatmulGrad(nn::GroupedMatmulGradOp op,
 
 void rules::addExperts(EvaluationRules &rules) {
   rules.add<nn::DispatchOp>(dispatch);
+  rules.add<nn::CapacityDispatchOp>(capacityDispatch);
   rules.add<nn::CombineOp>(combine);
   rules.add<nn::CombineGradOp>(combineGrad);
   rules.add<nn::GroupedMatmulOp>(groupedMatmul);

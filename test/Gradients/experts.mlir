@@ -29,6 +29,25 @@ func.func @experts_some(%x: tensor<5x3xf64>, %w: tensor<2x3x3xf64>, %g: tensor<5
   %y = nn.combine %h, %p weights %g : (tensor<4x3xf64>, tensor<5x2xi32>, tensor<5x2xf64>) -> tensor<5x3xf64>
   return %y : tensor<5x3xf64>
 }
+// Each expert has one or two places, of which choices are dropped; or more than are
+// chosen. Choices take them in the order of their weights.
+func.func @capacity_dispatch(%x: tensor<5x3xf64>, %i: tensor<5x2xi32> {gradient.range = [0, 4]}) -> tensor<4x2x3xf64> {
+  %y, %p, %n = nn.capacity_dispatch %x, %i : (tensor<5x3xf64>, tensor<5x2xi32>) -> (tensor<4x2x3xf64>, tensor<5x2xi32>, tensor<4xi32>)
+  return %y : tensor<4x2x3xf64>
+}
+func.func @capacity_dispatch_wide(%x: tensor<5x3xf64>, %i: tensor<5x2xi32> {gradient.range = [0, 2]}) -> tensor<2x12x3xf64> {
+  %y, %p, %n = nn.capacity_dispatch %x, %i : (tensor<5x3xf64>, tensor<5x2xi32>) -> (tensor<2x12x3xf64>, tensor<5x2xi32>, tensor<2xi32>)
+  return %y : tensor<2x12x3xf64>
+}
+func.func @capacity_experts(%x: tensor<5x3xf64>, %w: tensor<3x3x3xf64>, %g: tensor<5x2xf64>, %i: tensor<5x2xi32> {gradient.range = [0, 3]}) -> tensor<5x3xf64> {
+  %flat = tensor.collapse_shape %g [[0, 1]] : tensor<5x2xf64> into tensor<10xf64>
+  %order = nn.argsort %flat descending first 10 : tensor<10xf64> -> tensor<10xi32>
+  %s, %p, %n = nn.capacity_dispatch %x, %i order %order : (tensor<5x3xf64>, tensor<5x2xi32>, tensor<10xi32>) -> (tensor<3x2x3xf64>, tensor<5x2xi32>, tensor<3xi32>)
+  %h = nn.matmul %s, %w : (tensor<3x2x3xf64>, tensor<3x3x3xf64>) -> tensor<3x2x3xf64>
+  %r = tensor.collapse_shape %h [[0, 1], [2]] : tensor<3x2x3xf64> into tensor<6x3xf64>
+  %y = nn.combine %r, %p weights %g : (tensor<6x3xf64>, tensor<5x2xi32>, tensor<5x2xf64>) -> tensor<5x3xf64>
+  return %y : tensor<5x3xf64>
+}
 
 //===- grouped products ---------------------------------------------------===//
 

@@ -3,6 +3,8 @@
 #include "Constants.h"
 #include "Types.h"
 
+#include "zero/Dialect/NN/TensorForms.h"
+
 using namespace mlir;
 using namespace mlir::nn;
 using namespace mlir::nn::detail;
@@ -16,6 +18,22 @@ LogicalResult DispatchOp::buildGradient(OpBuilder &builder,
     gradients[0] = CombineOp::create(builder, getLoc(), getRows().getType(),
                                      resultGradients[0], getPlaces(),
                                      /*weights=*/Value());
+  return success();
+}
+
+LogicalResult CapacityDispatchOp::buildGradient(
+    OpBuilder &builder, ArrayRef<Value> resultGradients, ArrayRef<bool> wanted,
+    MutableArrayRef<Value> gradients) {
+  if (!resultGradients[0] || !wanted[0])
+    return success();
+  ImplicitLocOpBuilder b(getLoc(), builder);
+  RankedTensorType sorted = typeOf(getSorted());
+  Value flat =
+      buildReshape(b, resultGradients[0],
+                   sorted.clone({sorted.getDimSize(0) * sorted.getDimSize(1),
+                                 sorted.getDimSize(2)}));
+  gradients[0] = CombineOp::create(b, getRows().getType(), flat, getPlaces(),
+                                   /*weights=*/Value());
   return success();
 }
 

@@ -1,5 +1,6 @@
-// nn.dispatch, nn.combine and nn.combine_grad on a device: choices are sorted
-// by their experts, which says where each has its row.
+// nn.dispatch, nn.capacity_dispatch, nn.combine and nn.combine_grad on a
+// device: choices are sorted by their experts, which says where each has its
+// row.
 #include "kernels/Registry.h"
 #include "kernels/cuda/Context.h"
 #include "kernels/cuda/Device.cuh"
@@ -123,6 +124,125 @@ private:
   bool hasFirst;
 };
 
+/// The choice that is the i-th to take a place; `given` may be null: first ones
+/// of all rows, then second ones.
+__device__ inline int64_t choiceAt(const Sizes &s, int64_t i,
+                                   const int32_t *given) {
+  return given ? given[i] : i % s.count * s.choices + i / s.count;
+}
+
+/// The experts of the choices in the order in which these take places. What is
+/// outside comes behind all experts.
+__global__ void expertKernel(Sizes s, int64_t experts, const int32_t *ids,
+                             const int32_t *given, int32_t *keys,
+                             Control *control) {
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < s.all();
+       i += int64_t(gridDim.x) * blockDim.x) {
+    const int64_t c = choiceAt(s, i, given);
+    const int32_t id = c >= 0 && c < s.all() ? ids[c] : -1;
+    if (id < 0 || id >= experts)
+      atomicExch(&control->outOfRange, 1); // other blocks may do so too
+    keys[i] = id >= 0 && id < experts ? id : int32_t(experts);
+  }
+}
+
+/// A block has an expert: it counts the choices of it, and says of each which
+/// place it has. `order` is null where nothing is chosen; places are -1 before.
+__global__ void takeKernel(Sizes s, int64_t experts, int64_t capacity,
+                           const int32_t *given, const int32_t *keys,
+                           const int32_t *order, int32_t *places,
+                           int32_t *counts) {
+  for (int64_t e = blockIdx.x; e < experts; e += gridDim.x) {
+    const int64_t begin = lowerBound(keys, s.all(), e);
+    const int64_t end = lowerBound(keys, s.all(), e + 1);
+    if (threadIdx.x == 0)
+      counts[e] = int32_t(end - begin);
+    for (int64_t i = threadIdx.x; i < capacity && i < end - begin;
+         i += blockDim.x)
+      places[choiceAt(s, order[begin + i], given)] = int32_t(e * capacity + i);
+  }
+}
+
+/// A thread has an element of a row, for one of its choices. Places of no row
+/// are 0 before.
+template <typename Word>
+__global__ void toPlacesKernel(Sizes s, const Word *rows, const int32_t *places,
+                               Word *sorted) {
+  for (int64_t t = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+       t < s.all() * s.width; t += int64_t(gridDim.x) * blockDim.x) {
+    const int64_t c = t / s.width, i = t % s.width;
+    if (places[c] >= 0)
+      sorted[places[c] * s.width + i] = rows[c / s.choices * s.width + i];
+  }
+}
+
+class CapacityDispatch final : public Kernel {
+public:
+  CapacityDispatch(const KernelSpec &spec, const KernelContext &context)
+      : context(context), type(spec.operands[0].type),
+        s(spec.operands[0], spec.operands[1], spec.results[0]),
+        experts(spec.results[0].shape[0]), capacity(spec.results[0].shape[1]),
+        hasOrder(spec.operands.size() == 3) {
+    constexpr int64_t most = std::numeric_limits<int32_t>::max();
+    s.places = experts * capacity;
+    if (s.all() > most || s.places > most)
+      refuse(spec, "more than 2^31 - 1 choices or places");
+  }
+
+  size_t workspaceBytes() const override {
+    return keyBytes() + stableOrderWorkspace(s.all());
+  }
+
+  void run(void *const *b, void *workspace) override {
+    const cudaStream_t stream = context.cuda->stream;
+    void *const *results = b + (hasOrder ? 3 : 2);
+    auto *places = static_cast<int32_t *>(results[1]);
+    place(b, static_cast<char *>(workspace), places,
+          static_cast<int32_t *>(results[2]));
+    withType(type, [&](auto element) {
+      using T = decltype(element);
+      T *sorted = static_cast<T *>(results[0]);
+      if (s.places * s.width)
+        cudaMemsetAsync(sorted, 0, s.places * s.width * sizeof(T), stream);
+      if (s.all() * s.width)
+        toPlacesKernel<T>
+            <<<blocksFor(s.all() * s.width, kThreads), kThreads, 0, stream>>>(
+                s, static_cast<const T *>(b[0]), places, sorted);
+    });
+    checkLaunch("capacity_dispatch");
+  }
+
+private:
+  size_t keyBytes() const {
+    return (s.all() * sizeof(int32_t) + 255) / 256 * 256;
+  }
+
+  void place(void *const *b, char *workspace, int32_t *places,
+             int32_t *counts) const {
+    const cudaStream_t stream = context.cuda->stream;
+    auto *keys = reinterpret_cast<int32_t *>(workspace);
+    const auto *given = hasOrder ? static_cast<const int32_t *>(b[2]) : nullptr;
+    if (s.all()) {
+      cudaMemsetAsync(places, -1, s.all() * sizeof(int32_t), stream);
+      expertKernel<<<blocksFor(s.all(), kThreads), kThreads, 0, stream>>>(
+          s, experts, static_cast<const int32_t *>(b[1]), given, keys,
+          context.control);
+    }
+    const StableOrder sorted =
+        stableOrder(keys, s.all(), workspace + keyBytes(), stream);
+    if (experts)
+      takeKernel<<<blocksFor(experts, 1), kThreads, 0, stream>>>(
+          s, experts, capacity, given, sorted.keys, sorted.order, places,
+          counts);
+  }
+
+  KernelContext context;
+  DataType type;
+  Sizes s;
+  int64_t experts, capacity;
+  bool hasOrder;
+};
+
 /// Whether a place is a row. What is neither that nor -1 is noted.
 __device__ inline bool isRow(const Sizes &s, int32_t place, Control *control) {
   if (place < -1 || place >= s.places)
@@ -234,6 +354,7 @@ private:
 
 void registerExperts(Registry &registry) {
   registry.add("nn.dispatch", makeKernel<Dispatch>);
+  registry.add("nn.capacity_dispatch", makeKernel<CapacityDispatch>);
   registry.add("nn.combine", makeKernel<Combine>);
   registry.add("nn.combine_grad", makeKernel<CombineGrad>);
 }

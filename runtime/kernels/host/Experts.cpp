@@ -1,6 +1,6 @@
-// nn.dispatch, nn.combine and nn.combine_grad: rows that are copied to their
-// experts, and come back. Choices are counted by one thread, rows are copied
-// and added up by all.
+// nn.dispatch, nn.capacity_dispatch, nn.combine and nn.combine_grad: rows that
+// are copied to their experts, and come back. Choices are counted by one
+// thread, rows are copied and added up by all.
 #include "kernels/Vector.h"
 #include "kernels/host/Host.h"
 
@@ -23,6 +23,29 @@ struct Sizes {
       : count(rows.shape[0]), choices(ids.shape[1]), width(rows.shape[1]),
         places(sorted.shape[0]) {}
 };
+
+/// Throws std::out_of_range where choice `c` is of no expert.
+void checkExpert(const char *kernel, const int32_t *ids, int64_t c,
+                 int64_t choices, int64_t experts) {
+  if (ids[c] < 0 || ids[c] >= experts)
+    throw std::out_of_range(
+        std::string(kernel) + ": expert " + std::to_string(ids[c]) +
+        ", choice " + std::to_string(c % choices) + " of row " +
+        std::to_string(c / choices) + ", is outside 0 .. " +
+        std::to_string(experts - 1) + "; check the routing");
+}
+
+template <typename T>
+void copyToPlaces(ThreadPool &pool, const Sizes &s, const T *rows,
+                  const int32_t *places, T *sorted) {
+  pool.parallelFor(
+      s.count, rowGrain(s.width * s.choices), [&](int64_t begin, int64_t end) {
+        for (int64_t c = begin * s.choices; c < end * s.choices; ++c)
+          if (places[c] >= 0)
+            std::memcpy(sorted + places[c] * s.width,
+                        rows + c / s.choices * s.width, s.width * sizeof(T));
+      });
+}
 
 template <typename T> class Dispatch final : public Kernel {
 public:
@@ -52,14 +75,7 @@ public:
     const int64_t used = groups ? offsets[groups - 1] : 0;
     std::memset(static_cast<void *>(sorted + used * s.width), 0,
                 (s.places - used) * s.width * sizeof(T));
-    pool.parallelFor(
-        s.count, rowGrain(s.width * s.choices),
-        [&](int64_t begin, int64_t end) {
-          for (int64_t c = begin * s.choices; c < end * s.choices; ++c)
-            if (places[c] >= 0)
-              std::memcpy(sorted + places[c] * s.width,
-                          rows + c / s.choices * s.width, s.width * sizeof(T));
-        });
+    copyToPlaces(pool, s, rows, places, sorted);
   }
 
 private:
@@ -75,12 +91,7 @@ private:
     const int64_t all = s.count * s.choices;
     std::fill_n(next, groups + 1, 0);
     for (int64_t c = 0; c < all; ++c) {
-      if (ids[c] < 0 || ids[c] >= experts)
-        throw std::out_of_range(
-            "nn.dispatch: expert " + std::to_string(ids[c]) + ", choice " +
-            std::to_string(c % s.choices) + " of row " +
-            std::to_string(c / s.choices) + ", is outside 0 .. " +
-            std::to_string(experts - 1) + "; check the routing");
+      checkExpert("nn.dispatch", ids, c, s.choices, experts);
       if (const int64_t group = groupOf(ids[c], first); group >= 0)
         ++next[group + 1];
     }
@@ -99,6 +110,69 @@ private:
   Sizes s;
   int64_t experts, groups;
   bool hasFirst;
+};
+
+template <typename T> class CapacityDispatch final : public Kernel {
+public:
+  CapacityDispatch(const KernelSpec &spec, const KernelContext &context)
+      : pool(*context.pool),
+        s(spec.operands[0], spec.operands[1], spec.results[0]),
+        experts(spec.results[0].shape[0]), capacity(spec.results[0].shape[1]),
+        hasOrder(spec.operands.size() == 3) {
+    constexpr int64_t most = std::numeric_limits<int32_t>::max();
+    s.places = experts * capacity;
+    if (s.count * s.choices > most || s.places > most)
+      refuse(spec, "more than 2^31 - 1 choices or places");
+  }
+
+  void run(void *const *buffers, void *) override {
+    const T *rows = at<T>(buffers, 0);
+    const int32_t *ids = at<int32_t>(buffers, 1);
+    const int32_t *order = hasOrder ? at<int32_t>(buffers, 2) : nullptr;
+    void *const *results = buffers + (hasOrder ? 3 : 2);
+    T *sorted = at<T>(results, 0);
+    int32_t *places = at<int32_t>(results, 1);
+    int32_t *counts = at<int32_t>(results, 2);
+    place(ids, order, places, counts);
+    for (int64_t e = 0; e < experts; ++e)
+      if (const int64_t used = std::min<int64_t>(counts[e], capacity);
+          used < capacity)
+        std::memset(
+            static_cast<void *>(sorted + (e * capacity + used) * s.width), 0,
+            (capacity - used) * s.width * sizeof(T));
+    copyToPlaces(pool, s, rows, places, sorted);
+  }
+
+private:
+  /// The choice that is the i-th to take a place.
+  int64_t choiceAt(int64_t i, const int32_t *order) const {
+    if (!order)
+      return i % s.count * s.choices + i / s.count;
+    const int64_t all = s.count * s.choices;
+    if (order[i] < 0 || order[i] >= all)
+      throw std::out_of_range(
+          "nn.capacity_dispatch: choice " + std::to_string(order[i]) +
+          " of the order is outside 0 .. " + std::to_string(all - 1));
+    return order[i];
+  }
+
+  void place(const int32_t *ids, const int32_t *order, int32_t *places,
+             int32_t *counts) const {
+    std::fill_n(places, s.count * s.choices, -1);
+    std::fill_n(counts, experts, 0);
+    for (int64_t i = 0; i < s.count * s.choices; ++i) {
+      const int64_t c = choiceAt(i, order);
+      checkExpert("nn.capacity_dispatch", ids, c, s.choices, experts);
+      const int64_t taken = counts[ids[c]]++;
+      if (taken < capacity)
+        places[c] = int32_t(ids[c] * capacity + taken);
+    }
+  }
+
+  ThreadPool &pool;
+  Sizes s;
+  int64_t experts, capacity;
+  bool hasOrder;
 };
 
 /// Throws std::out_of_range where a place is neither a row nor -1.
@@ -217,6 +291,7 @@ private:
 
 void registerExperts(Registry &registry) {
   registry.add("nn.dispatch", makeByOperand<Dispatch>);
+  registry.add("nn.capacity_dispatch", makeByOperand<CapacityDispatch>);
   registry.add("nn.combine", makeByOperand<Combine>);
   registry.add("nn.combine_grad", makeByOperand<CombineGrad>);
 }

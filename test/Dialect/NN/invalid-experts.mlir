@@ -24,6 +24,30 @@ func.func @dispatch_places(%x: tensor<9x4xf32>, %i: tensor<9x2xi32>) {
 
 // -----
 
+func.func @capacity_dispatch_experts(%x: tensor<9x4xf32>, %i: tensor<9x2xi32>) {
+  // expected-error @+1 {{'nn.capacity_dispatch' op counts is 4xi32, wanted 5xi32}}
+  %s, %p, %n = nn.capacity_dispatch %x, %i : (tensor<9x4xf32>, tensor<9x2xi32>) -> (tensor<5x3x4xf32>, tensor<9x2xi32>, tensor<4xi32>)
+  return
+}
+
+// -----
+
+func.func @capacity_dispatch_width(%x: tensor<9x4xf32>, %i: tensor<9x2xi32>) {
+  // expected-error @+1 {{'nn.capacity_dispatch' op sorted is 5x3x5xf32, wanted 5x3x4xf32}}
+  %s, %p, %n = nn.capacity_dispatch %x, %i : (tensor<9x4xf32>, tensor<9x2xi32>) -> (tensor<5x3x5xf32>, tensor<9x2xi32>, tensor<5xi32>)
+  return
+}
+
+// -----
+
+func.func @capacity_dispatch_order(%x: tensor<9x4xf32>, %i: tensor<9x2xi32>, %o: tensor<9xi32>) {
+  // expected-error @+1 {{'nn.capacity_dispatch' op order is 9xi32, wanted 18xi32}}
+  %s, %p, %n = nn.capacity_dispatch %x, %i order %o : (tensor<9x4xf32>, tensor<9x2xi32>, tensor<9xi32>) -> (tensor<5x3x4xf32>, tensor<9x2xi32>, tensor<5xi32>)
+  return
+}
+
+// -----
+
 func.func @combine_weights(%x: tensor<18x4xf32>, %p: tensor<9x2xi32>, %g: tensor<9x1xf32>) {
   // expected-error @+1 {{'nn.combine' op weights is 9x1xf32, wanted 9x2xf32}}
   %y = nn.combine %x, %p weights %g : (tensor<18x4xf32>, tensor<9x2xi32>, tensor<9x1xf32>) -> tensor<9x4xf32>

@@ -18,6 +18,15 @@ func.func @experts(%x: tensor<32x16xf32>, %i: tensor<32x2xi32>, %f: tensor<i32>,
   return
 }
 
+// CHECK-LABEL: func.func @places
+// CHECK: nn.capacity_dispatch %{{.*}}, %{{.*}} : (tensor<32x16xf32>, tensor<32x2xi32>) -> (tensor<8x5x16xf32>, tensor<32x2xi32>, tensor<8xi32>)
+// CHECK: nn.capacity_dispatch %{{.*}}, %{{.*}} order %{{.*}} : (tensor<32x16xf32>, tensor<32x2xi32>, tensor<64xi32>) -> (tensor<8x5x16xf32>, tensor<32x2xi32>, tensor<8xi32>)
+func.func @places(%x: tensor<32x16xf32>, %i: tensor<32x2xi32>, %order: tensor<64xi32>) {
+  %s, %p, %n = nn.capacity_dispatch %x, %i : (tensor<32x16xf32>, tensor<32x2xi32>) -> (tensor<8x5x16xf32>, tensor<32x2xi32>, tensor<8xi32>)
+  %t, %q, %m = nn.capacity_dispatch %x, %i order %order : (tensor<32x16xf32>, tensor<32x2xi32>, tensor<64xi32>) -> (tensor<8x5x16xf32>, tensor<32x2xi32>, tensor<8xi32>)
+  return
+}
+
 // CHECK-LABEL: func.func @groups
 // CHECK: nn.grouped_matmul %{{.*}}, %{{.*}} offsets %{{.*}} : (tensor<64x16xf32>, tensor<8x16x32xf32>, tensor<8xi32>) -> tensor<64x32xf32>
 // CHECK: nn.grouped_matmul %{{.*}}, %{{.*}} offsets %{{.*}} transpose_b :

@@ -80,6 +80,64 @@ TEST(KernelExperts, DispatchSortsRows) {
     }
 }
 
+/// Places that each of `experts` has.
+struct Capacity {
+  int64_t count, choices, experts, capacity, width;
+  bool ordered = false;
+
+  /// The choices from last to first, so that none is where it is by itself.
+  Array order() const {
+    const int64_t all = count * choices;
+    Array found(DataType::I32, {all});
+    for (int64_t c = 0; c < all; ++c)
+      found.set(c, static_cast<double>(all - 1 - c));
+    return found;
+  }
+
+  std::vector<Values> run(const std::vector<Array> &in) const {
+    const int64_t all = count * choices;
+    Values sorted(experts * capacity * width, 0.0), places(all, -1),
+        counts(experts, 0.0);
+    for (int64_t i = 0; i < all; ++i) {
+      const auto c = ordered ? static_cast<int64_t>(in[2][i])
+                             : i % count * choices + i / count;
+      const auto e = static_cast<int64_t>(in[1][c]);
+      const auto taken = static_cast<int64_t>(counts[e]++);
+      if (taken >= capacity)
+        continue;
+      places[c] = static_cast<double>(e * capacity + taken);
+      for (int64_t j = 0; j < width; ++j)
+        sorted[(e * capacity + taken) * width + j] =
+            in[0][c / choices * width + j];
+    }
+    return {sorted, places, counts};
+  }
+};
+
+TEST(KernelExperts, CapacityDispatchGivesPlaces) {
+  // Room for all, for some, for one of each, and for none; no rows.
+  const std::vector<Capacity> cases = {
+      {17, 2, 5, 34, 37},      {17, 2, 5, 4, 37},        {17, 3, 6, 1, 20},
+      {9, 1, 3, 0, 4},         {0, 2, 3, 4, 4},          {300, 8, 64, 30, 6},
+      {17, 2, 5, 4, 37, true}, {300, 8, 64, 30, 6, true}};
+  for (DataType type : kFloats)
+    for (const Capacity &r : cases) {
+      std::vector<Array> inputs = {
+          randomArray(type, {r.count, r.width}, 1),
+          randomIds({r.count, r.choices}, r.experts, 7)};
+      if (r.ordered)
+        inputs.push_back(r.order());
+      KernelSpec spec = makeSpec("nn.capacity_dispatch", inputs,
+                                 {{type, {r.experts, r.capacity, r.width}},
+                                  {DataType::I32, {r.count, r.choices}},
+                                  {DataType::I32, {r.experts}}});
+      spec.ints["order"] = {r.ordered};
+      checkKernel(
+          spec, inputs, [&](const std::vector<Array> &in) { return r.run(in); },
+          0);
+    }
+}
+
 TEST(KernelExperts, CombineAddsUp) {
   for (DataType type : kFloats)
     for (bool weighted : {false, true})
@@ -153,6 +211,12 @@ TEST(KernelExperts, ExpertsAndPlacesOutsideAreErrors) {
                                 {DataType::I32, {3}}});
     spec.ints["experts"] = {3};
     EXPECT_THROW(runKernel(spec, {rows, ids}), std::out_of_range);
+    EXPECT_THROW(runKernel(makeSpec("nn.capacity_dispatch", {rows, ids},
+                                    {{DataType::F32, {3, 2, 5}},
+                                     {DataType::I32, {4, 2}},
+                                     {DataType::I32, {3}}}),
+                           {rows, ids}),
+                 std::out_of_range);
   }
   const Array sorted = randomArray(DataType::F32, {8, 5}, 2);
   for (double place : {-2.0, 8.0}) {
@@ -166,6 +230,21 @@ TEST(KernelExperts, ExpertsAndPlacesOutsideAreErrors) {
                                     {sorted.type}),
                            {rows, sorted, places}),
                  std::out_of_range);
+  }
+}
+
+TEST(KernelExperts, OrdersOfOtherChoicesAreErrors) {
+  const Array rows = randomArray(DataType::F32, {4, 5}, 1);
+  const Array ids = randomIds({4, 2}, 3, 7);
+  for (double choice : {-1.0, 8.0}) {
+    Array order = Capacity{4, 2, 3, 2, 5}.order();
+    order.set(5, choice);
+    KernelSpec spec = makeSpec("nn.capacity_dispatch", {rows, ids, order},
+                               {{DataType::F32, {3, 2, 5}},
+                                {DataType::I32, {4, 2}},
+                                {DataType::I32, {3}}});
+    spec.ints["order"] = {1};
+    EXPECT_THROW(runKernel(spec, {rows, ids, order}), std::out_of_range);
   }
 }
 

@@ -38,6 +38,35 @@ def NN_DispatchOp : NN_SignedOp<"dispatch",
   }];
 }
 
+def NN_CapacityDispatchOp : NN_SignedOp<"capacity_dispatch",
+    [Floats<"rows", "t,w">, Indices<"ids", "t,k">,
+     OptionalIndices<"order", "t.k">],
+    [Present<"order">],
+    [Floats<"sorted", "e,c,w">, Indices<"places", "t,k">, Indices<"counts", "e">],
+    "parallel w, own t c", [NN_Differentiable]> {
+  let summary = "Bring rows to their experts, each of which has as many places";
+  let text = [{
+    Row t has chosen the experts `ids[t, k]`, in [0, E); others are an error at run
+    time. Each expert has C places, which those that have chosen it take one after the
+    other: first choices of all rows before second ones, each by the row; or with
+    `order`, which numbers choices t K + k, as they stand there. `places[t, k]` is e C + c where the
+    choice of expert e has its place c, and -1 where there was none left: the choice is
+    dropped. `sorted[e, c]` is the row in a place, and 0 where there is none. `counts[e]`
+    is how many have chosen expert e, dropped or not.
+  }];
+  let details = [{
+    `nn.combine` brings back what becomes of [E C] such rows.
+
+    ```mlir
+    %s, %p, %n = nn.capacity_dispatch %x, %ids : (tensor<32x64xf32>, tensor<32x2xi32>) -> (tensor<8x10x64xf32>, tensor<32x2xi32>, tensor<8xi32>)
+    %t, %q, %m = nn.capacity_dispatch %x, %ids order %o : (tensor<32x64xf32>, tensor<32x2xi32>, tensor<64xi32>) -> (tensor<8x10x64xf32>, tensor<32x2xi32>, tensor<8xi32>)
+    ```
+  }];
+  let assemblyFormat = [{
+    $rows `,` $ids (`order` $order^)? attr-dict `:` functional-type(operands, results)
+  }];
+}
+
 def NN_CombineOp : NN_SignedOp<"combine",
     [Floats<"rows", "s,w">, Indices<"places", "t,k">,
      OptionalFloats<"weights", "t,k">],
