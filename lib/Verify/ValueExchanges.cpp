@@ -113,6 +113,11 @@ LogicalResult Values::visitTerm(TermValueOp op) {
   return success();
 }
 
+/// What no rank may have whole, which would have the samples of the others.
+static bool isOfAllSamples(const State &state) {
+  return state.samples != 0 || state.sumsSamples;
+}
+
 LogicalResult Values::visitReduce(Operation *op, AxesAttr over) {
   State state = statesOf(op->getOperand(0)).front();
   if (isOver(over)) {
@@ -120,7 +125,8 @@ LogicalResult Values::visitReduce(Operation *op, AxesAttr over) {
       return op->emitOpError("over ")
              << axis << " adds up what is the same on all ranks, "
              << axis.getSize() << " times; remove it";
-    if (state.kind != State::Term && !state.isOfRange)
+    if ((state.kind != State::Term || isOfAllSamples(state)) &&
+        !state.isOfRange)
       return op->emitOpError("over ")
              << axis << " adds up what is " << describe(state)
              << "; wanted the terms of a sum";
@@ -208,7 +214,7 @@ LogicalResult Values::visitGather(GatherValueOp op) {
                   blocksOf(op.getCut())};
     bool fits = llvm::is_contained(state.layouts, wanted) ||
                 (state.isOwn && op.getCut().getWholeSize() == axis.getSize());
-    if (state.kind != State::Cut || !fits)
+    if (state.kind != State::Cut || isOfAllSamples(state) || !fits)
       return op.emitOpError("over ")
              << axis << " brings together what is " << describe(state)
              << ", wanted " << describe(wanted);
@@ -254,12 +260,50 @@ LogicalResult Values::visitScatter(ScatterValueOp op) {
   return success();
 }
 
+/// How far it is in `value` from one rank's samples to the next one's, which
+/// are those that `rows` has; 0 where they are not one behind the other.
+static int64_t findSamples(Value value, CutAttr rows) {
+  if (rows.getRepeats() != 1 || rows.getPieces().size() != 1)
+    return 0;
+  return rows.getPieces().front() / rows.getOver().getSize() *
+         strideOf(value, rows.getDim());
+}
+
+/// What each rank has of its own samples goes to those that have a part of
+/// another dimension, and back.
+LogicalResult Values::visitSamples(ExchangeValueOp op, const State &state) {
+  bool isSent = state.samples == 0;
+  CutAttr rows = isSent ? op.getFrom() : op.getTo();
+  int64_t samples = findSamples(isSent ? op.getResult() : op.getValue(), rows);
+  State result = State::of(State::Own);
+  bool fits = samples != 0;
+  if (isSent) {
+    result = State::cut(
+        {static_cast<unsigned>(op.getTo().getDim()), blocksOf(op.getTo())});
+    result.samples = samples;
+  } else {
+    Layout wanted{static_cast<unsigned>(op.getFrom().getDim()),
+                  blocksOf(op.getFrom())};
+    fits &=
+        samples == state.samples && llvm::is_contained(state.layouts, wanted);
+  }
+  if (!fits)
+    return op.emitOpError("over ")
+           << axis << " exchanges what is " << describe(state) << " as " << rows
+           << "; wanted the samples of the ranks one behind the other";
+  result.isTrained = state.isTrained;
+  give(op.getResult(), result);
+  return success();
+}
+
 /// Parts of one dimension become those of another.
 LogicalResult Values::visitExchange(ExchangeValueOp op) {
   if (failed(checkGroup(op, op.getFrom().getOver())))
     return failure();
   State state = statesOf(op.getValue()).front();
   if (op.getFrom().getOver() == axis) {
+    if (isOfRanks(state) || state.samples != 0)
+      return visitSamples(op, state);
     Layout wanted{static_cast<unsigned>(op.getFrom().getDim()),
                   blocksOf(op.getFrom())};
     if (isUniform(state, op.getFrom()) && isUniform(state, op.getTo())) {
@@ -295,7 +339,7 @@ LogicalResult Values::visitStartGather(StartAllGatherOp op) {
     give(op.getPending(), state);
     return success();
   }
-  if (state.kind != State::Cut && !isOfRanks(state))
+  if ((state.kind != State::Cut || isOfAllSamples(state)) && !isOfRanks(state))
     return op.emitOpError("over ")
            << axis << " brings together what is " << describe(state)
            << ", wanted parts of a dimension";
@@ -338,6 +382,16 @@ std::optional<State> Values::exchanged(Value value, const State &state) const {
   return found;
 }
 
+/// What arrives of each rank's own samples, whose rows go to the ranks of
+/// another dimension.
+static State samplesSent(AllToAllOp op, const State &state) {
+  int64_t row = strideOf(op.getValue(), 0);
+  State sent = partOfBlock(op.getTensorType().getShape(),
+                           state.stride ? state.stride : row);
+  sent.samples = row;
+  return sent;
+}
+
 /// Rows of the front go to the ranks, and what each of them has of its part
 /// comes: behind it the parts of the other dimension are in order of the ranks.
 LogicalResult Values::visitAllToAll(AllToAllOp op) {
@@ -359,18 +413,24 @@ LogicalResult Values::visitAllToAll(AllToAllOp op) {
   if (failed(checkGroup(op, op.getOver())))
     return failure();
   auto type = cast<RankedTensorType>(op.getValue().getType());
-  if (state.kind == State::Term && state.isOfAll && isOfSamples() &&
-      type.getDimSize(0) == axis.getSize()) {
+  bool hasRanks = type.getDimSize(0) == axis.getSize();
+  if (isOfRanks(state) && hasRanks) {
+    give(op.getPending(), samplesSent(op, state));
+    return success();
+  }
+  if (state.kind == State::Term && state.isOfAll && isOfSamples() && hasRanks) {
     give(op.getPending(), State::of(State::Terms));
     return success();
   }
   std::optional<State> gathered;
-  if (state.kind == State::Cut && type.getDimSize(0) == axis.getSize())
+  if (state.kind == State::Cut && hasRanks &&
+      (state.samples == 0 || state.samples == strideOf(op.getValue(), 0)))
     gathered = exchanged(op.getValue(), state);
   if (!gathered)
     return op.emitOpError("over ")
            << axis << " exchanges what is " << describe(state)
            << ", wanted parts of a dimension, behind one of the ranks";
+  gathered->isOfSamples = state.samples != 0;
   give(op.getPending(), settled(*gathered, type.getShape()));
   return success();
 }

@@ -23,8 +23,7 @@ static int64_t strideOf(ArrayRef<int64_t> shape, int64_t dim) {
   return llvm::product_of(shape.drop_front(dim + 1));
 }
 
-/// The dimensions of which a rank may have one block, of so many elements.
-static State partOfBlock(ArrayRef<int64_t> shape, int64_t block) {
+State verify::partOfBlock(ArrayRef<int64_t> shape, int64_t block) {
   State result;
   result.kind = State::Cut;
   for (auto [dim, extent] : llvm::enumerate(shape)) {
@@ -44,6 +43,8 @@ State verify::settled(State state, ArrayRef<int64_t> shape) {
       state.gathered.sizes.size() != 1 ||
       state.gathered.sizes.front() != state.stride)
     return state;
+  if (state.isOfSamples)
+    return State::of(State::Own);
   return state.part ? partOfBlock(shape, state.part) : State();
 }
 

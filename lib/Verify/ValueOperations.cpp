@@ -37,12 +37,38 @@ FailureOr<States> verify::applyFactors(Operation *op, const Factors &factors,
 // Ranges
 //===----------------------------------------------------------------------===//
 
+/// How far it is from one rank's samples to the next one's, where a slice has
+/// all of the dimension that has them.
+static std::optional<int64_t> samplesOfSlice(tensor::ExtractSliceOp slice,
+                                             int64_t samples) {
+  auto type = slice.getSourceType();
+  int64_t inner = 1, kept = 1;
+  for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
+    int64_t extent = type.getDimSize(dim);
+    if (samples < inner * extent) {
+      if (slice.getStaticSize(dim) != extent)
+        return std::nullopt;
+      return samples / inner * kept;
+    }
+    inner *= extent;
+    kept *= slice.getStaticSize(dim);
+  }
+  return std::nullopt;
+}
+
 /// Some indices of the dimension that is cut: of a rank's own.
 static std::optional<States> sliceCut(tensor::ExtractSliceOp slice,
                                       const State &operand) {
   State result;
   result.kind = State::Cut;
   result.isOwn = operand.isOwn;
+  result.sumsSamples = operand.sumsSamples;
+  if (operand.samples) {
+    std::optional<int64_t> samples = samplesOfSlice(slice, operand.samples);
+    if (!samples)
+      return std::nullopt;
+    result.samples = *samples;
+  }
   llvm::SmallBitVector dropped = slice.getDroppedDims();
   for (Layout layout : operand.layouts) {
     unsigned dim = layout.dim;
@@ -189,7 +215,8 @@ FailureOr<States> verify::applyOperation(Operation *op,
   const Factors factors = getFactors(op);
   Rule rule(op, factors, operands, over);
   if (std::optional<States> results = rule.run()) {
-    if (operands.size() == 1 && operands[0].kind == State::Cut)
+    if (operands.size() == 1 &&
+        (operands[0].kind == State::Cut || operands[0].kind == State::Own))
       results->front().stride = findFrontStride(op, over.getSize());
     return *results;
   }

@@ -16,6 +16,16 @@ struct Way {
   CutFactors cut;
 };
 
+/// The factor that has the samples of all ranks, and how far it is there from
+/// one rank's to the next one's.
+struct SampleFactor {
+  size_t factor;
+  int64_t indices;
+  bool operator==(const SampleFactor &other) const {
+    return factor == other.factor && indices == other.indices;
+  }
+};
+
 /// What ranks compute, of what they have of the operands and of the factors.
 class Rule {
 public:
@@ -50,8 +60,15 @@ private:
 
   std::optional<States> computeResults();
   void markOfAll(States &results) const;
+  bool followSamples(States &results);
+  void reshapeSamples(const State &operand, State &result) const;
+  SmallVector<Layout, 1> layoutsOf(unsigned operand) const;
+  std::optional<SampleFactor> readSamples();
+  std::optional<SampleFactor> findSamples(unsigned operand) const;
+  bool fitsSamples(unsigned operand, const SampleFactor &samples);
   States sameResults() const;
   bool isUniform(size_t factor) const;
+  uint64_t uniformOf(const zrt::FactoredTensor &tensor) const;
   std::optional<States> cutResults();
   void addWays(unsigned operand, Way way);
   void finish(const Way &way);

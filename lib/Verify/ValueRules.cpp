@@ -35,14 +35,20 @@ bool Rule::isUniform(size_t factor) const {
   return true;
 }
 
+/// The dimensions of a result along which it is the same everywhere.
+uint64_t Rule::uniformOf(const zrt::FactoredTensor &tensor) const {
+  uint64_t uniform = 0;
+  for (auto [dim, factored] : llvm::enumerate(tensor.dimensions))
+    if (dim < 64 &&
+        !hasFactor(factored, [&](size_t factor) { return !isUniform(factor); }))
+      uniform |= uint64_t(1) << dim;
+  return uniform;
+}
+
 States Rule::sameResults() const {
   States results(op->getNumResults());
   for (auto [state, tensor] : llvm::zip_equal(results, factors.results)) {
-    for (auto [dim, factored] : llvm::enumerate(tensor.dimensions))
-      if (dim < 64 &&
-          !hasFactor(
-              factored, [&](size_t factor) { return !isUniform(factor); }))
-        state.uniform |= uint64_t(1) << dim;
+    state.uniform = uniformOf(tensor);
     state.isZero = operands.size() == 1 && operands[0].isZero &&
                    factors.operands[0].isLinear;
   }
@@ -113,6 +119,7 @@ std::optional<State> Rule::cutResult(const Way &way, unsigned result) {
                   "segments only; wanted one cut of all operands");
     isCut = true;
     state = State::cut({static_cast<unsigned>(dim), blocks});
+    state.uniform = uniformOf(tensor);
   }
   for (const auto &entry : way.cut)
     isTerm |= factors.factors[entry.first].kind == FactorKind::Sum &&
@@ -164,7 +171,7 @@ void Rule::addWays(unsigned operand, Way way) {
     return addWays(operand + 1, way);
   const auto &dims = factors.operands[operand].dimensions;
   bool isRead = false;
-  for (const Layout &layout : state.layouts)
+  for (const Layout &layout : layoutsOf(operand))
     for (const CutFactors &cut :
          findCutFactors(factors, dims[layout.dim], layout.blocks)) {
       isRead = true;
@@ -240,8 +247,12 @@ void Rule::markOfAll(States &results) const {
 
 std::optional<States> Rule::run() {
   std::optional<States> results = computeResults();
-  if (results)
-    markOfAll(*results);
+  if (!results)
+    return std::nullopt;
+  problem.clear(); // of other ways to read operands
+  if (!followSamples(*results))
+    return std::nullopt;
+  markOfAll(*results);
   return results;
 }
 

@@ -30,6 +30,9 @@ std::optional<States> applyMove(Operation *op, const State &operand,
 /// `state` of a value of that shape, or, where the parts of all ranks are in
 /// the order of the whole, what ranks then have.
 State settled(State state, ArrayRef<int64_t> shape);
+/// Of a value of that shape, the dimensions of which a rank may have one block,
+/// of so many elements.
+State partOfBlock(ArrayRef<int64_t> shape, int64_t block);
 /// How far the indices were apart of a dimension of `ranks` that `op`, a move,
 /// brings to the front; 0 where it does something else.
 int64_t findFrontStride(Operation *op, int64_t ranks);

@@ -27,6 +27,10 @@ std::string verify::describe(const State &state) {
   case State::Same:
     return "the same on all ranks";
   case State::Cut:
+    if (!state.layouts.empty() && (state.samples || state.sumsSamples))
+      return (state.samples ? "of the samples of all ranks, "
+                            : "a sum over the samples of all ranks, ") +
+             describe(state.layouts.front());
     return state.layouts.empty() ? "another on each rank"
                                  : describe(state.layouts.front());
   case State::Term:

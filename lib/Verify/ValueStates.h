@@ -32,8 +32,8 @@ struct State {
   };
   Kind kind = Same;
 
-  /// Same: bit d says that all indices of dimension d have one value, so that
-  /// every part of it is the same as well.
+  /// Same, and Cut: bit d says that all indices of dimension d have one value,
+  /// so that every part of it is the same as well.
   uint64_t uniform = 0;
   /// Same: every element is 0.
   bool isZero = false;
@@ -57,6 +57,15 @@ struct State {
   bool isOfAll = false;
   /// Sorted: rows that stand for no choice are 0.
   bool hasZeroRows = false;
+
+  /// Cut: what follows from the samples of all ranks, which each has sent to
+  /// those that have a part of the dimension that is cut: how far it is in
+  /// elements from one rank's to the next one's; 0 where it is not of samples.
+  int64_t samples = 0;
+  /// Cut, and Term: what is added up over the samples of all ranks.
+  bool sumsSamples = false;
+  /// Gathered: in order it is of each rank's own samples.
+  bool isOfSamples = false;
 
   /// Gathered: how far it is from the element of one rank to that of the next,
   /// and the blocks, in elements, that are in order. What is sliced next has

@@ -33,6 +33,7 @@ private:
   LogicalResult visitGather(GatherValueOp op);
   LogicalResult visitScatter(ScatterValueOp op);
   LogicalResult visitExchange(ExchangeValueOp op);
+  LogicalResult visitSamples(ExchangeValueOp op, const State &state);
   LogicalResult visitStartGather(StartAllGatherOp op);
   LogicalResult visitAllToAll(AllToAllOp op);
   std::optional<State> exchanged(Value value, const State &state) const;

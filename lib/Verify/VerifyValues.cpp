@@ -91,12 +91,12 @@ LogicalResult Values::visitGradient(GradientOp op) {
   }
   if (layout)
     wanted = State::cut(*layout);
-  bool fits = found.kind == wanted.kind &&
+  bool fits = found.kind == wanted.kind && found.samples == 0 &&
               (!layout || llvm::is_contained(found.layouts, *layout));
   // Of samples, of all experts' rows, or of no samples: ZeRO takes the mean.
   if (isOfSamples() && !layout)
-    fits = found.kind == State::Own || found.kind == State::Term ||
-           found.kind == State::Same;
+    fits = found.kind == State::Own || found.kind == State::Same ||
+           (found.kind == State::Term && found.samples == 0);
   if (fits)
     return success();
   InFlightDiagnostic error = op.emitOpError("of ")
