@@ -142,6 +142,36 @@ CutAttr ExpertSharding::cutOf(ParameterOp parameter) const {
 // Whether it can be
 //===----------------------------------------------------------------------===//
 
+LogicalResult mlir::zero::verifyExperts(Operation *op, int64_t experts,
+                                        AxesAttr over) {
+  if (experts % over.getSize() == 0)
+    return success();
+  return op->emitError() << "rows go to " << experts << " experts, which "
+                         << over.getSize() << " ranks of " << over
+                         << " do not divide; give the axis a divisor of "
+                         << experts;
+}
+
+LogicalResult mlir::zero::reportNeedsAll(Operation *op, AxesAttr over) {
+  return op->emitError()
+         << "'" << op->getName()
+         << "' needs all experts, or the rows of all, and over " << over
+         << " a rank has some experts and their rows; leave the axis out";
+}
+
+LogicalResult mlir::zero::verifyHasCut(ParameterOp parameter, AxesAttr over,
+                                       bool isCutTwice) {
+  StringRef why = isCutTwice ? "has experts in more than one dimension"
+                  : parameter.getAverage() ? "is an average"
+                  : parameter.getRows()    ? "has rows of padding"
+                                           : "";
+  if (why.empty())
+    return success();
+  return parameter.emitError()
+         << "parameter @" << parameter.getSymName() << ' ' << why
+         << ", and cannot be cut over " << over << "; leave the axis out";
+}
+
 /// A rank makes the order of all rows for its range of the experts: of all
 /// choices, and of no range that the model gives.
 LogicalResult ExpertSharding::verifySort(Operation *op) const {
@@ -175,12 +205,8 @@ LogicalResult ExpertSharding::verifySort(Operation *op) const {
                            << " other ones would be left out; wanted room for "
                               "all, and at least "
                               "one";
-  int64_t count = countExperts(op);
-  if (count % over.getSize() != 0)
-    return op->emitError() << "rows go to " << count << " experts, which "
-                           << over.getSize() << " ranks of " << over
-                           << " do not divide; give the axis a divisor of "
-                           << count;
+  if (failed(verifyExperts(op, countExperts(op), over)))
+    return failure();
   for (Operation *user : op->getUsers())
     if (roleOf(user) == Role::Own)
       return user->emitError()
@@ -239,10 +265,7 @@ LogicalResult ExpertSharding::verifyFactors(Operation *op) const {
   fits &= roleOf(op) != Role::Returns || (readsRows && returnsByPlaces(op));
   if (fits)
     return success();
-  return op->emitError()
-         << "'" << op->getName()
-         << "' needs all experts, or the rows of all, and over " << over
-         << " a rank has some experts and their rows; leave the axis out";
+  return reportNeedsAll(op, over);
 }
 
 /// What goes with such rows is made of them, or of no samples.
@@ -272,19 +295,13 @@ LogicalResult ExpertSharding::verifyParameters() const {
     int64_t cut =
         llvm::count_if(dimensions.of(parameter.getSymNameAttr()),
                        [&](DimensionId dim) { return hasExperts(dim); });
-    StringRef why = cut > 1 ? "has experts in more than one dimension"
-                    : parameter.getAverage() ? "is an average"
-                    : parameter.getRows()    ? "has rows of padding"
-                                             : "";
-    if (cut > 0 && !why.empty())
-      return parameter.emitError()
-             << "parameter @" << parameter.getSymName() << ' ' << why
-             << ", and cannot be cut over " << over << "; leave the axis out";
+    if (cut > 0 && failed(verifyHasCut(parameter, over, cut > 1)))
+      return failure();
   }
   return success();
 }
 
-LogicalResult ExpertSharding::verify() const {
+LogicalResult ExpertSharding::verify(bool isNeeded) const {
   StepOp step = model;
   bool sorts = false;
   for (Operation &op : *body) {
@@ -296,7 +313,7 @@ LogicalResult ExpertSharding::verify() const {
         (failed(verifyFactors(&op)) || failed(verifyOperands(&op))))
       return failure();
   }
-  if (!sorts)
+  if (!sorts && isNeeded)
     return step.emitError()
            << "the model @" << step.getSymName() << " has no experts, of which "
            << over << " would give each rank some; leave the axis out";

@@ -77,19 +77,8 @@ Operation *LocalExperts::clone(Operation *op, ValueRange operands) {
   local->setOperands(operands);
   if (auto ranged = dyn_cast<RangedOpInterface>(local))
     ranged.setRangeCount(sharding.getOver().getSize());
-  for (auto [index, factor] : llvm::enumerate(sharding.factorsOf(op).factors)) {
-    int64_t size = sharding.sizeOf(op, index);
-    if (factor.attribute.empty() || size == factor.size)
-      continue;
-    if (factor.index < 0) {
-      local->setAttr(factor.attribute, builder.getI64IntegerAttr(size));
-      continue;
-    }
-    auto list = local->getAttrOfType<DenseI64ArrayAttr>(factor.attribute);
-    SmallVector<int64_t> sizes(list.asArrayRef());
-    sizes[factor.index] = size;
-    local->setAttr(factor.attribute, builder.getDenseI64ArrayAttr(sizes));
-  }
+  setSizes(local, sharding.factorsOf(op),
+           [&](size_t factor) { return sharding.sizeOf(op, factor); });
   return local;
 }
 

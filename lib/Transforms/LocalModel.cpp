@@ -98,23 +98,6 @@ Value LocalModel::zerosLike(Value value) {
 // Operations that are cut
 //===----------------------------------------------------------------------===//
 
-/// Attributes that hold sizes of factors hold those of one rank.
-void LocalModel::setSizes(Operation *op, Operation *part) {
-  for (auto [index, factor] : llvm::enumerate(sharding.factorsOf(op).factors)) {
-    int64_t size = sharding.partOf(op, index);
-    if (factor.attribute.empty() || size == factor.size)
-      continue;
-    if (factor.index < 0) {
-      part->setAttr(factor.attribute, builder.getI64IntegerAttr(size));
-      continue;
-    }
-    auto list = part->getAttrOfType<DenseI64ArrayAttr>(factor.attribute);
-    SmallVector<int64_t> sizes(list.asArrayRef());
-    sizes[factor.index] = size;
-    part->setAttr(factor.attribute, builder.getDenseI64ArrayAttr(sizes));
-  }
-}
-
 Operation *LocalModel::clonePart(Operation *op, ValueRange operands) {
   SplatElementsAttr splat;
   if (matchPattern(op, m_Constant(&splat))) {
@@ -131,7 +114,8 @@ Operation *LocalModel::clonePart(Operation *op, ValueRange operands) {
     if (CutAttr cut = sharding.cutOf(whole, op))
       result.setType(cut.getPartType(cast<RankedTensorType>(whole.getType())));
   }
-  setSizes(op, part);
+  setSizes(part, sharding.factorsOf(op),
+           [&](size_t factor) { return sharding.partOf(op, factor); });
   return part;
 }
 

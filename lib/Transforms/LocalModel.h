@@ -39,7 +39,6 @@ private:
   void visitPart(Operation *op);
   void visitRange(Operation *op);
   Operation *clonePart(Operation *op, ValueRange operands);
-  void setSizes(Operation *op, Operation *part);
   Value operandOfPart(Operation *op, unsigned index);
   SmallVector<Value> operandsOfPart(Operation *op);
   Value addendsOf(Operation *op);

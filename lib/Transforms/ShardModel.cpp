@@ -2,6 +2,7 @@
 
 #include "LocalExperts.h"
 #include "LocalModel.h"
+#include "LocalPlaces.h"
 
 #include "zero/Analysis/Mesh.h"
 #include "zero/Dialect/NN/Counts.h"
@@ -48,29 +49,30 @@ private:
 };
 } // namespace
 
+/// How a parameter is cut; null: it is whole.
+using CutOf = llvm::function_ref<CutAttr(ParameterOp)>;
+
 /// Cuts the parameters themselves, once all that reads them is rewritten.
-template <typename ShardingT>
-static void cutParameters(ModuleOp module, const ShardingT &sharding) {
+static void cutParameters(ModuleOp module, CutOf cutOf) {
   for (ParameterOp parameter : module.getOps<ParameterOp>())
-    if (CutAttr cut = sharding.cutOf(parameter))
+    if (CutAttr cut = cutOf(parameter))
       parameter.addCut(cut);
 }
 
-template <typename ShardingT>
-static InFlightDiagnostic reportParameters(StepOp step,
-                                           const ShardingT &sharding) {
+static InFlightDiagnostic reportParameters(StepOp step, AxesAttr over,
+                                           CutOf cutOf) {
   int64_t parameters = 0, cut = 0, elements = 0, cutElements = 0;
   for (ParameterOp parameter :
        step->getParentOfType<ModuleOp>().getOps<ParameterOp>()) {
     ++parameters;
     elements += parameter.getElements();
-    if (!sharding.cutOf(parameter))
+    if (!cutOf(parameter))
       continue;
     ++cut;
     cutElements += parameter.getElements();
   }
   return emitRemark(step.getLoc())
-         << "over " << sharding.getOver() << ' ' << cut << " of " << parameters
+         << "over " << over << ' ' << cut << " of " << parameters
          << " parameters are cut, with " << cutElements << " of " << elements
          << " elements; what is left is whole on every rank of the "
             "axis";
@@ -148,13 +150,22 @@ static void divideByCounts(StepOp step) {
   }
 }
 
+/// Layers whose experts have places, and then those that sort all rows.
 LogicalResult ShardModel::shardExperts(StepOp step, AxesAttr over) {
-  ExpertSharding sharding(step, over);
-  if (failed(sharding.verify()))
+  PlaceSharding places(step, over);
+  if (failed(places.verify()))
     return failure();
-  (void)reportParameters(step, sharding);
-  LocalExperts(step, sharding).run();
-  cutParameters(getOperation(), sharding);
+  LocalPlaces(step, places).run();
+  ExpertSharding sorted(step, over);
+  if (failed(sorted.verify(/*isNeeded=*/places.isEmpty())))
+    return failure();
+  auto cutOf = [&](ParameterOp parameter) {
+    CutAttr cut = places.cutOf(parameter);
+    return cut ? cut : sorted.cutOf(parameter);
+  };
+  (void)reportParameters(step, over, cutOf);
+  LocalExperts(step, sorted).run();
+  cutParameters(getOperation(), cutOf);
   return success();
 }
 
@@ -184,14 +195,15 @@ LogicalResult ShardModel::shard(StepOp step, AxesAttr over) {
   Sharding sharding(step, over);
   if (failed(sharding.verify()))
     return failure();
+  auto cutOf = [&](ParameterOp parameter) { return sharding.cutOf(parameter); };
   if (sharding.isOfSequence()) {
     reportPositions(sharding);
   } else {
-    InFlightDiagnostic remark = reportParameters(step, sharding);
+    InFlightDiagnostic remark = reportParameters(step, over, cutOf);
     reportWhole(remark, step, sharding);
   }
   LocalModel(step, sharding).run();
-  cutParameters(getOperation(), sharding);
+  cutParameters(getOperation(), cutOf);
   return success();
 }
 

@@ -5,6 +5,8 @@
 #include "zero/Analysis/Mesh.h"
 #include "zero/Dialect/NN/NN.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 using namespace mlir;
 using namespace mlir::zero;
 
@@ -155,6 +157,31 @@ template <typename OpT> void Lister::addCut(OpT op) {
       [=](Operation *changed) { cast<OpT>(changed).setCutAttr(elsewhere); });
 }
 
+/// Each place with the sum of its expert's: of other ranks' samples as well.
+static void mixPlaces(Operation *changed) {
+  auto exchange = cast<ExchangeValueOp>(changed);
+  auto type = cast<RankedTensorType>(exchange.getType());
+  int64_t dim = exchange.getFrom().getDim();
+  SmallVector<int64_t> kept, shape;
+  for (auto [index, size] : llvm::enumerate(type.getShape()))
+    if (static_cast<int64_t>(index) != dim) {
+      kept.push_back(static_cast<int64_t>(index));
+      shape.push_back(size);
+    }
+  OpBuilder builder(changed->getContext());
+  builder.setInsertionPointAfter(changed);
+  Value sum = nn::ReduceOp::create(builder, changed->getLoc(),
+                                   type.clone(shape), exchange.getResult(),
+                                   nn::Reduction::Sum, ArrayRef<int64_t>{dim});
+  Value sums =
+      nn::BroadcastOp::create(builder, changed->getLoc(), type, sum, kept);
+  auto mixed = arith::AddFOp::create(builder, changed->getLoc(),
+                                     exchange.getResult(), sums);
+  exchange.getResult().replaceUsesWithIf(mixed, [&](OpOperand &use) {
+    return use.getOwner() != mixed && use.getOwner() != sum.getDefiningOp();
+  });
+}
+
 void Lister::addExchange(ExchangeValueOp op) {
   if (CutAttr halves = halve(op.getFrom()))
     add("from other pieces", [=](Operation *changed) {
@@ -164,6 +191,10 @@ void Lister::addExchange(ExchangeValueOp op) {
     add("to other pieces", [=](Operation *changed) {
       cast<ExchangeValueOp>(changed).setToAttr(halves);
     });
+  // Places to the ranks of their experts.
+  if (cutsExperts(op.getTo().getOver()) &&
+      op.getTo().getDim() < op.getFrom().getDim())
+    add("with its sum behind", mixPlaces);
 }
 
 void Lister::addParameter(ParameterOp op) {

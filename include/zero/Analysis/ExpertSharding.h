@@ -33,8 +33,8 @@ public:
 
   AxesAttr getOver() const { return over; }
   /// Reports experts that the ranks do not divide, and what cannot be computed
-  /// of some of them.
-  LogicalResult verify() const;
+  /// of some of them; and, where experts `isNeeded`, that there are none.
+  LogicalResult verify(bool isNeeded) const;
 
   Role roleOf(Operation *op) const { return roles.lookup(op); }
   const zrt::Factors &factorsOf(Operation *op) const {
@@ -75,6 +75,14 @@ private:
   DenseMap<Operation *, Role> roles;
   DenseSet<Value> ofSamples, trained;
 };
+
+/// Reports that the ranks of `over` do not divide the experts of `op`.
+LogicalResult verifyExperts(Operation *op, int64_t experts, AxesAttr over);
+/// Reports `op`, of which a rank cannot compute some experts.
+LogicalResult reportNeedsAll(Operation *op, AxesAttr over);
+/// Reports a parameter that cannot be cut over `over`, though it has experts.
+LogicalResult verifyHasCut(ParameterOp parameter, AxesAttr over,
+                           bool isCutTwice = false);
 
 } // namespace mlir::zero
 

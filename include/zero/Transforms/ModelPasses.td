@@ -388,7 +388,12 @@ def ShardModel : Pass<"zero-shard-model", "::mlir::ModuleOp"> {
     matrices of experts it computes of its part; and where rows come back
     (`nn.combine`), their weights are gathered as well, and a `zero.scatter_value` gives
     each rank the sum for its rows. Each choice is computed, on one rank: memory between
-    is that of the rows of all ranks. All else is as on an axis of samples.
+    is that of the rows of all ranks. Where each expert has as many places for rows
+    (`nn.capacity_dispatch`), a rank fills those of all experts with its own rows, and a
+    `zero.exchange_value` brings each rank the places of its experts for the rows of all
+    ranks. What is computed place by place is computed there, with matrices of these
+    experts, and another exchange brings it back for all else that reads it: memory between
+    is that of as many places as before. All else is as on an axis of samples.
 
     - Needs: a `zero.mesh`; before `zero-differentiate`, which gives exchanges their
       gradients.
