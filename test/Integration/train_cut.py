@@ -21,7 +21,8 @@ exchanges queries, keys and values for the heads that a rank has, and back what 
 gives, and the gradients of all of these; the loss is summed. Gradients of parameters are
 ZeRO's, over the axis as well. Over `expert` a layer gathers the tokens of all ranks, with
 their choices and weights, and scatters what their experts have made of them; the other
-way around for gradients, of which choices have none.
+way around for gradients, of which choices have none. Where experts have places, those of all
+experts are sent to their ranks, and back, and so are the gradients.
 """
 
 import math
@@ -37,12 +38,13 @@ STEPS = 20
 ACCUMULATION = 2
 MODELS = {
     # Layers, tokens and elements of the residual stream of a micro-batch, key heads by
-    # query heads, and experts that a token chooses.
-    "tiny-gpt": (2, 2 * 16, 2 * 16 * 32, 1, 0),
-    "tiny-llama": (2, 2 * 16, 2 * 16 * 32, 1 / 2, 0),
-    "tiny-moe": (2, 2 * 16, 2 * 16 * 32, 1 / 2, 2),
+    # query heads, experts that a token chooses, and elements of all their places.
+    "tiny-gpt": (2, 2 * 16, 2 * 16 * 32, 1, 0, 0),
+    "tiny-llama": (2, 2 * 16, 2 * 16 * 32, 1 / 2, 0, 0),
+    "tiny-moe": (2, 2 * 16, 2 * 16 * 32, 1 / 2, 2, 0),
+    "tiny-capacity": (2, 2 * 16, 2 * 16 * 32, 1 / 2, 2, 4 * 10 * 32),
 }
-KEY_HEADS = {"tiny-gpt": 4, "tiny-llama": 2, "tiny-moe": 2}
+KEY_HEADS = {"tiny-gpt": 4, "tiny-llama": 2, "tiny-moe": 2, "tiny-capacity": 2}
 SGD = {"type": "SGD", "params": {"lr": 0.05, "momentum": 0.9}}
 
 
@@ -88,7 +90,9 @@ def traffic_of_sequence(ranks, layers, elements, groups):
     return exchanged + 2 * (ranks - 1) / ranks
 
 
-def traffic_of_experts(ranks, layers, tokens, elements, chosen):
+def traffic_of_experts(ranks, layers, tokens, elements, chosen, places):
+    if places:
+        return layers * 4 * places * (ranks - 1) / ranks
     return layers * (4 * elements + 3 * tokens * chosen) * (ranks - 1)
 
 
@@ -178,6 +182,8 @@ def generate(folder, name, kind, *options):
 def check_dropout(folder, case):
     """Ranks drop what one rank drops of their parts, of one sample."""
     experts = ("--experts", "4", "--hidden", "48") if "expert" in case.cut else ()
+    if MODELS[case.model][-1]:
+        experts += ("--capacity", "20")
     path = generate(folder, "dropout.mlir", "llama" if experts else "gpt", *experts, "--dropout",
                     "0.1", "--micro-batch", "1")
 
@@ -233,7 +239,7 @@ class Case:
 
     def traffic(self, axis):
         """Elements that a rank sends over an axis in a micro-batch."""
-        layers, tokens, elements, groups, chosen = MODELS[self.model]
+        layers, tokens, elements, groups, chosen, places = MODELS[self.model]
         ranks = self.cut[axis]
         # A rank has some positions of all, and exchanges some heads of them.
         positions, parts = self.cut.get("sequence", 1), self.cut.get("tensor", 1)
@@ -243,7 +249,7 @@ class Case:
             return traffic_of_tensor(ranks, layers, tokens, elements,
                                      chosen=chosen * self.cut.get("expert", 1))
         if axis == "expert":
-            return traffic_of_experts(ranks, layers, tokens, elements, chosen)
+            return traffic_of_experts(ranks, layers, tokens, elements, chosen, places)
         if chosen:
             return None  # layers of experts are whole over `sequence`
         if KEY_HEADS[self.model] % (ranks * parts):

@@ -33,6 +33,10 @@ FILES = {
     "tiny-moe": ["llama", "--layers", "2", "--width", "32", "--heads", "4",
                  "--key-heads", "2", "--hidden", "48", "--sequence", "16",
                  "--micro-batch", "2", "--experts", "4", "--chosen", "2"],
+    "tiny-capacity": ["llama", "--layers", "2", "--width", "32", "--heads", "4",
+                      "--key-heads", "2", "--hidden", "48", "--sequence", "16",
+                      "--micro-batch", "2", "--experts", "4", "--chosen", "2",
+                      "--capacity", "10"],
     "tiny-mlp": ["mlp", "--sizes", "3,1", "--micro-batch", "2", "--no-bias",
                  "--regression"],
 }
@@ -257,7 +261,9 @@ class Llama(Transformer):
             f"{args.micro_batch}. RMS norm, rotary positions, SwiGLU, no biases, an output "
             "projection of its own."
             + (f" Each layer has {args.experts} experts, as Mixtral's, of which a token takes "
-               f"{args.chosen}." if args.experts else ""), command))
+               f"{args.chosen}." if args.experts else "")
+            + (f" An expert has {args.capacity} places for tokens; what finds none is "
+               "dropped." if args.capacity else ""), command))
         self.key_width = self.head * args.key_heads
         self.narrow = self.alias("narrow", self.b, self.t, self.key_width)
         self.keys = self.alias("keys", self.b, self.t, args.key_heads, self.head)
@@ -300,16 +306,30 @@ class Llama(Transformer):
         return f"%{p}_q", f"%{p}_k", f"%{p}_v"
 
     def grouped(self, value, layer, name, x, x_type, inner, outer, y_type):
-        """`x`, sorted by experts, times a matrix of each."""
+        """`x`, sorted by experts or in their places, times a matrix of each."""
         w = self.alias(f"w{self.args.experts}x{outer}x{inner}", self.args.experts, outer, inner)
         weight = self.weight_name(layer, name, "model.layers.{}.{}")
         if weight not in self.parameters:
             self.declare(weight, w, normal(0.02))
         self.load(value + "_w", weight, w)
         ends = self.alias("ends", self.args.experts, element="i32")
-        self.line(f"%{value} = nn.grouped_matmul {x}, %{value}_w offsets %l{layer}_ends "
-                  f"transpose_b : ({x_type}, {w}, {ends}) -> {y_type}")
+        if self.args.capacity:
+            self.line(f"%{value} = nn.matmul {x}, %{value}_w transpose_b : ({x_type}, {w}) -> "
+                      f"{y_type}")
+        else:
+            self.line(f"%{value} = nn.grouped_matmul {x}, %{value}_w offsets %l{layer}_ends "
+                      f"transpose_b : ({x_type}, {w}, {ends}) -> {y_type}")
         return f"%{value}"
+
+    def dispatched(self, p, flat, ids, sent, ends):
+        """The chosen rows in the order of their experts; with a capacity, in the places that
+        each expert has."""
+        if self.args.capacity:
+            self.line(f"%{p}_sent, %{p}_places, %{p}_counts = nn.capacity_dispatch %{p}_flat, "
+                      f"%{p}_ids : ({flat}, {ids}) -> ({sent}, {ids}, {ends})")
+        else:
+            self.line(f"%{p}_sent, %{p}_places, %{p}_ends = nn.dispatch %{p}_flat, %{p}_ids "
+                      f"experts {self.args.experts} : ({flat}, {ids}) -> ({sent}, {ids}, {ends})")
 
     def experts(self, p, index, n):
         """The chosen experts of each token, whose softmax among all is divided by the sum
@@ -322,9 +342,10 @@ class Llama(Transformer):
         weights = self.alias("shares", tokens, chosen)
         rows = self.alias("each", tokens)
         ends = self.alias("ends", count, element="i32")
-        sent = self.alias("sent", tokens * chosen, d)
-        wide = self.alias("sent_wide", tokens * chosen, hidden)
-        both = self.alias("sent_both", tokens * chosen, 2 * hidden)
+        places = [count, self.args.capacity] if self.args.capacity else [tokens * chosen]
+        sent = self.alias("sent", *places, d)
+        wide = self.alias("sent_wide", *places, hidden)
+        both = self.alias("sent_both", *places, 2 * hidden)
         self.line(f"%{p}_flat = tensor.collapse_shape {n} [[0, 1], [2]] : {r} into {flat}")
         s = self.linear(p + "_router", index, "mlp.gate.weight", f"%{p}_flat", flat, d, count,
                         scores)
@@ -336,15 +357,18 @@ class Llama(Transformer):
         self.line(f"%{p}_sum = nn.reduce sum %{p}_top dims [1] : ({weights}) -> {rows}")
         self.line(f"%{p}_sums = nn.broadcast %{p}_sum dims [0] : ({rows}) -> {weights}")
         self.line(f"%{p}_share = arith.divf %{p}_top, %{p}_sums : {weights}")
-        self.line(f"%{p}_sent, %{p}_places, %{p}_ends = nn.dispatch %{p}_flat, %{p}_ids "
-                  f"experts {count} : ({flat}, {ids}) -> ({sent}, {ids}, {ends})")
+        self.dispatched(p, flat, ids, sent, ends)
         b = self.grouped(p + "_both", index, "mlp.experts.gate_up_proj", f"%{p}_sent", sent, d,
                          2 * hidden, both)
-        self.line(f"%{p}_gate, %{p}_up = nn.split {b} dim 1 sizes [{hidden}, {hidden}] : "
+        self.line(f"%{p}_gate, %{p}_up = nn.split {b} dim {len(places)} sizes [{hidden}, {hidden}] : "
                   f"({both}) -> ({wide}, {wide})")
         self.line(f"%{p}_act = nn.silu_mul %{p}_gate, %{p}_up : {wide}")
         m = self.grouped(p + "_down", index, "mlp.experts.down_proj", f"%{p}_act", wide, hidden,
                          d, sent)
+        if self.args.capacity:
+            rows = self.alias("sent_rows", math.prod(places), d)
+            self.line(f"%{p}_rows = tensor.collapse_shape {m} [[0, 1], [2]] : {sent} into {rows}")
+            m, sent = f"%{p}_rows", rows
         self.line(f"%{p}_back = nn.combine {m}, %{p}_places weights %{p}_share : "
                   f"({sent}, {ids}, {weights}) -> {flat}")
         self.line(f"%{p}_moe = tensor.expand_shape %{p}_back [[0, 1], [2]] output_shape "
@@ -468,6 +492,8 @@ def parse(command):
     llama.add_argument("--experts", type=int, default=0,
                        help="perceptrons of each layer, of which a token takes some")
     llama.add_argument("--chosen", type=int, default=2, help="how many")
+    llama.add_argument("--capacity", type=int, default=0,
+                       help="places of each expert; 0: as many as tokens take it")
     mlp = kinds.add_parser("mlp")
     mlp.add_argument("--sizes", default="784,250,10")
     mlp.add_argument("--micro-batch", type=int, default=32)
