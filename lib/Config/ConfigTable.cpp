@@ -40,6 +40,10 @@ static void fromJson(const json::Value &value,
                      std::optional<LossMeanKind> &field) {
   field = parseLossMeanKind(*value.getAsString());
 }
+static void fromJson(const json::Value &value,
+                     std::optional<DropPolicy> &field) {
+  field = parseDropPolicy(*value.getAsString());
+}
 
 static json::Value toJson(zrt::Layout field) { return stringifyLayout(field); }
 template <typename T> static json::Value toJson(const T &field) {

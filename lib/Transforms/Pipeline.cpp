@@ -25,6 +25,15 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
                                     const TrainConfig &config) {
   manager.addPass(createConfigurePass(config));
   manager.addPass(createRewriteTensorOps());
+  if (config.expertCapacityFactor > 0) {
+    LimitExpertsOptions limits;
+    limits.factor = config.expertCapacityFactor;
+    limits.least = config.expertMinCapacity;
+    if (config.expertDropPolicy)
+      limits.policy = stringify(*config.expertDropPolicy).str();
+    limits.renormalize = config.expertRenormalize;
+    manager.addPass(createLimitExperts(limits));
+  }
   manager.addPass(createPadVocabulary({config.vocabularyMultiple}));
   manager.addPass(createWeighMicroBatches(
       {config.lossMean ? stringify(*config.lossMean).str() : ""}));

@@ -41,23 +41,3 @@ Value AxisRange::gather(Value value) {
   shape.back() = over.getSize();
   return GatherValueOp::create(builder, loc, type.clone(shape), column, cut);
 }
-
-void mlir::zero::setSizes(Operation *part, const zrt::Factors &factors,
-                          llvm::function_ref<int64_t(size_t)> sizeOf) {
-  Builder builder(part->getContext());
-  for (auto [index, factor] : llvm::enumerate(factors.factors)) {
-    if (factor.attribute.empty())
-      continue;
-    int64_t size = sizeOf(index);
-    if (size == factor.size)
-      continue;
-    if (factor.index < 0) {
-      part->setAttr(factor.attribute, builder.getI64IntegerAttr(size));
-      continue;
-    }
-    auto list = part->getAttrOfType<DenseI64ArrayAttr>(factor.attribute);
-    SmallVector<int64_t> sizes(list.asArrayRef());
-    sizes[factor.index] = size;
-    part->setAttr(factor.attribute, builder.getDenseI64ArrayAttr(sizes));
-  }
-}

@@ -5,8 +5,6 @@
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interfaces/Interfaces.h"
 
-#include "program/Factors.h"
-
 namespace mlir::zero {
 
 /// The range of a combined factor of `whole` indices that each rank of `over`
@@ -32,10 +30,6 @@ private:
   AxesAttr over;
   SmallVector<int64_t> dims;
 };
-
-/// Attributes of `part` that hold sizes of `factors` hold those of one rank.
-void setSizes(Operation *part, const zrt::Factors &factors,
-              llvm::function_ref<int64_t(size_t factor)> sizeOf);
 
 } // namespace mlir::zero
 

@@ -108,8 +108,12 @@ def check_stages(folder, case):
 
 
 def check_options(folder, case):
-    for options in ({"checkpoint_every": 1}, {"loss_mean": "tokens"},
-                    {"fuse_cross_entropy": True, "cross_entropy_chunk_bytes": 1}):
+    settings = [{"checkpoint_every": 1}, {"loss_mean": "tokens"},
+                {"fuse_cross_entropy": True, "cross_entropy_chunk_bytes": 1}]
+    if "expert" in case.cut and not MODELS[case.model][-1]:
+        settings.append({"experts": {"capacity_factor": 0.625, "drop_policy": "probs",
+                                     "renormalize": True}})
+    for options in settings:
         wanted = whole(folder, case.model, case.batch_ranks, **options)
         compare(str(options), case.run(folder, 2, steps=STEPS, **options), wanted,
                 (1e-5, 1e-4, 1e-4))

@@ -207,6 +207,7 @@ std::string makeModel(const std::string &seed, const std::string &other,
 
 constexpr const char *kPasses[] = {"canonicalize",
                                    "cse",
+                                   "zero-limit-experts",
                                    "zero-pad-vocabulary{multiple=2}",
                                    "zero-set-precision{compute=bf16}",
                                    "zero-differentiate",

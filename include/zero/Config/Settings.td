@@ -42,6 +42,7 @@ def Layouts : SharedWords<"Layout", Zero_Layout, ["Bucketed", "Contiguous"]>;
 def FloatTypes : SharedWords<"FloatType", Zero_DataType, ["F32", "F16", "BF16"],
     ["fp32", "fp16", "bf16"]>;
 def LossMeans : Words<"LossMeanKind", ["tokens", "micro_batches"]>;
+def DropPolicies : Words<"DropPolicy", ["position", "probs"]>;
 def RecomputePolicies : Words<"RecomputePolicy", ["all", "cheap", "full"]>;
 
 //===----------------------------------------------------------------------===//
@@ -83,6 +84,8 @@ def NoGradientsQuantized : Reason<[{!config.quantizedGradientBits}],
 def NothingQuantized : Reason<[{!config.quantizes()}], "nothing is quantized">;
 def NotFused : Reason<[{!config.fuseCrossEntropy}],
     "no cross entropy is fused", "give fuse-cross-entropy=true">;
+def NotLimited : Reason<[{config.expertCapacityFactor == 0}],
+    "experts take all that choose them", "give expert-capacity-factor=1">;
 def NotOffloaded : Reason<[{!findOffload(config)}],
     "nothing is offloaded", "give offload-optimizer=cpu">;
 def NotCopiedBack : Reason<[{findOffloadedParameters(config) && !findFiles(config)}],

@@ -28,6 +28,27 @@ def : Key<"zero.sharding", Object, "null",
 def : Key<"zero.sharding.*", Integer, "-1",
     "the dimension of a parameter, by its name, or of several by a pattern with `*`; "
     "-1: none is cut">;
+def : Key<"zero.experts", Object, "null",
+    "places of experts, which drop what finds none: settings of DeepSpeed's layer `MoE`, "
+    "for models whose experts take every token that chooses them">;
+def : Key<"zero.experts.capacity_factor", NonNegative, "0",
+    "places of each expert for the tokens of a micro-batch of one rank: its share of the "
+    "choices, times this, rounded up, in training and in evaluation; 0: as many as choose "
+    "it, and nothing is dropped">,
+    Field<Run, "expertCapacityFactor">, Option<"expert-capacity-factor">;
+def : Key<"zero.experts.min_capacity", Size, "4", "the fewest places of an expert">,
+    Field<Run, "expertMinCapacity">, Option<"expert-min-capacity">, AtMost<kMostCount>,
+    Idle<[NotLimited]>;
+def : Key<"zero.experts.drop_policy", Choice, "null",
+    "which choices find no place: by `position` the last ones, second choices before first "
+    "ones; by `probs` those of the least weight; where it is not given, by position where a "
+    "token has at most 2 choices">,
+    OptionalWordField<Run, "expertDropPolicy", DropPolicies>,
+    Option<"expert-drop-policy">, Idle<[NotLimited]>;
+def : Key<"zero.experts.renormalize", Bool, "false",
+    "divide the weights of a token's choices that have a place by their sum, as DeepSpeed "
+    "does for 2 choices and more">,
+    Field<Run, "expertRenormalize">, Option<"expert-renormalize">, Idle<[NotLimited]>;
 def : Key<"zero.quantized_weights_bits", Count, "8",
     "bits of quantized weights: 8 or 4">,
     Written<[{orNull(config.quantizedWeightBits)}]>, Idle<[NoWeightsQuantized]>;

@@ -27,6 +27,10 @@ zrt::FactoredDim concatenate(std::vector<zrt::FactoredDim> segments);
 /// A dimension that is a product of `dims`, outer to inner.
 zrt::FactoredDim multiply(ArrayRef<zrt::FactoredDim> dims);
 
+/// Attributes of `part` that hold sizes of `factors` hold what `sizeOf` gives.
+void setSizes(Operation *part, const zrt::Factors &factors,
+              llvm::function_ref<int64_t(size_t factor)> sizeOf);
+
 } // namespace mlir::zero
 
 #endif // ZERO_INTERFACES_FACTORS_H

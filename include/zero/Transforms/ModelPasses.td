@@ -349,6 +349,48 @@ def PadVocabulary : Pass<"zero-pad-vocabulary", "::mlir::ModuleOp"> {
     "What the number of rows becomes a multiple of">];
 }
 
+def LimitExperts : Pass<"zero-limit-experts", "::mlir::ModuleOp"> {
+  let summary = "Give experts a capacity, and drop what finds no place";
+  let description = [{
+    Rows that are sorted by experts, each once for every choice (`nn.dispatch`), become
+    rows in places: of T rows with k choices each, every one of E experts has
+    C = max(`least`, k T `factor` / E, rounded up) of them (`nn.capacity_dispatch`). What
+    finds none is dropped, and adds nothing where rows come back. By `position`, first
+    choices find places before second ones, and rows in their order; by `probs`, those
+    of greater weight before others; without a `policy`, as in DeepSpeed, by position for
+    k up to 2.
+    With `renormalize` the weights of a row's choices that have a place are divided by
+    their sum, or by 2^-23 where that is less.
+
+    What is computed row by row is computed of places. A product of groups is one of
+    batches, and a remark says how many places there are.
+
+    - Needs: before `zero-shard-model`, since T rows are those of one rank's
+      micro-batch.
+    - Leaves: a model that is the same where nothing is dropped.
+    - Not done here: models that say themselves where rows go. What needs the rows of
+      all choices is an error.
+
+    ```mlir
+    %s, %p, %o = nn.dispatch %x, %i experts 8 : (tensor<32x64xf32>, tensor<32x2xi32>) -> (tensor<64x64xf32>, tensor<32x2xi32>, tensor<8xi32>) // before
+    %h = nn.grouped_matmul %s, %w offsets %o : (tensor<64x64xf32>, tensor<8x64x16xf32>, tensor<8xi32>) -> tensor<64x16xf32>
+
+    %s, %p, %n = nn.capacity_dispatch %x, %i : (tensor<32x64xf32>, tensor<32x2xi32>) -> (tensor<8x10x64xf32>, tensor<32x2xi32>, tensor<8xi32>) // after
+    %h = nn.matmul %s, %w : (tensor<8x10x64xf32>, tensor<8x64x16xf32>) -> tensor<8x10x16xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::nn::NNDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"factor", "factor", "double", "1",
+      "Places of an expert, by its share of the choices">,
+    Option<"least", "least", "int64_t", "0", "The fewest places of an expert">,
+    Option<"policy", "policy", "std::string", "",
+      "What is dropped: position or probs">,
+    Option<"renormalize", "renormalize", "bool", "false",
+      "Divide the weights of what is left by their sum">];
+}
+
 def ShardModel : Pass<"zero-shard-model", "::mlir::ModuleOp"> {
   let summary = "Cut a model to what one rank of an axis tensor, sequence or expert computes";
   let description = [{

@@ -15,6 +15,7 @@ SETTINGS = "stage=%d ranks=2 accumulation=2 overlap=true reduce-bucket-size=600 
 ON_HOST = " offload-optimizer=cpu offload-param=cpu sub-group-size=300 pipeline-updates=true"
 PASSES = [
     "zero-configure{options='%s'}" % SETTINGS,
+    "zero-limit-experts",
     "zero-pad-vocabulary{multiple=8}",
     "zero-set-precision{compute=bf16}",
     "zero-weigh-micro-batches{mean=tokens}",
