@@ -34,6 +34,7 @@ __all__ = [
     "export",
     "load",
     "load_weights",
+    "moe",
     "sample",
     "save_pretrained",
 ]
@@ -45,6 +46,10 @@ def __getattr__(name: str):
         import zero.importer
 
         return getattr(zero.importer, name)
+    if name == "moe":
+        import zero.moe
+
+        return zero.moe
     if name == "check":
         from zero.selfcheck import check
 

@@ -50,6 +50,21 @@ class Positions(Block):
         ]
         return self.add("nn.dispatch", [rows, ids], results, f"{{}}, {{}} experts {experts}")
 
+    def capacity_dispatch(
+        self, rows: Value, ids: Value, experts: int, capacity: int, order: Value | None
+    ) -> list[Value]:
+        """Rows in the places of their experts, the place of each choice, and how many have
+        chosen each expert."""
+        results = [
+            ((experts, capacity, rows.shape[1]), rows.dtype),
+            (ids.shape, torch.int32),
+            ((experts,), torch.int32),
+        ]
+        operands, form = [rows, ids], "{}, {}"
+        if order is not None:
+            operands, form = operands + [order], form + " order {}"
+        return self.add("nn.capacity_dispatch", operands, results, form)
+
     def combine(self, rows: Value, places: Value, weights: Value) -> Value:
         """The sum of the rows at the places of each choice, times their weights."""
         result = ((places.shape[0], rows.shape[1]), rows.dtype)

@@ -14,9 +14,15 @@ def dispatch(b: Builder, rows, ids, experts):
     return b.dispatch(rows, b.cast(ids, torch.int32), experts)
 
 
+@converts("zero_importer.capacity_dispatch.default", to="nn.capacity_dispatch")
+def capacity_dispatch(b: Builder, rows, ids, experts, capacity, order=None):
+    given = None if order is None else b.cast(order, torch.int32)
+    return b.capacity_dispatch(rows, b.cast(ids, torch.int32), experts, capacity, given)
+
+
 @converts("zero_importer.combine.default", to="nn.combine")
 def combine(b: Builder, rows, places, weights):
-    return b.combine(rows, places, weights)
+    return b.combine(rows, b.cast(places, torch.int32), weights)
 
 
 @converts(
