@@ -397,7 +397,7 @@ void mlir::zero::checkModelAxes(const ConfigValues &values, Reporter &reporter,
   if (config.hasAxis("expert") && config.precision == zrt::DataType::F16)
     reporter.error("fp16.enabled",
                    "does not work beside the axis 'expert' of the mesh " +
-                       ::print(config.mesh) +
+                       printMesh(config.mesh) +
                        ", which cuts the model; compute in bf16, or give "
                        "'expert' 1 rank");
   const std::optional<OffloadConfig> &offload = config.offloadOptimizer;

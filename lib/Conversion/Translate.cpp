@@ -161,9 +161,7 @@ void Translator::translatePartitions() {
 static zrt::Initializer toInitializer(Attribute attribute) {
   using zrt::InitKind;
   return llvm::TypeSwitch<Attribute, zrt::Initializer>(attribute)
-      .Case([](OnesAttr) {
-        return zrt::Initializer{InitKind::Ones, 0, 0};
-      })
+      .Case([](OnesAttr) { return zrt::Initializer{InitKind::Ones, 0, 0}; })
       .Case([](ConstantAttr value) {
         return zrt::Initializer{InitKind::Constant, value.getValue(), 0};
       })

@@ -62,16 +62,16 @@ void refresh(Backend &backend, bool &stale) {
 } // namespace
 
 Session::Session(const Compiled &compiled, const Options &asked)
-    : own(configured(*compiled.program, asked)),
-      options(asked), run{own,
-                          options,
-                          compiled.kernels,
-                          compiled.kernelCount,
-                          compiled.makeBackend,
-                          output,
-                          output,
-                          /*terminal=*/false,
-                          /*isForDevice=*/false},
+    : own(configured(*compiled.program, asked)), options(asked),
+      run{own,
+          options,
+          compiled.kernels,
+          compiled.kernelCount,
+          compiled.makeBackend,
+          output,
+          output,
+          /*terminal=*/false,
+          /*isForDevice=*/false},
       team(own.training.ranks) {
   isStarted = !own.pretrained || !options.weights.empty();
   checkLaunch(own);

@@ -37,8 +37,7 @@ static std::string describe(AxesAttr axes) {
 /// What a rank has of a parameter that the model is cut by.
 static void printCut(ParameterOp parameter, CutAttr cut) {
   llvm::outs() << "cut over " << describe(cut.getOver()) << " in dimension "
-               << cut.getDim() << " of "
-               << parameter.getWholeType();
+               << cut.getDim() << " of " << parameter.getWholeType();
   if (cut.getRepeats() != 1 || cut.getPieces().size() != 1) {
     llvm::outs() << ": a rank has its part of each of the pieces ";
     llvm::interleaveComma(cut.getPieces(), llvm::outs());
