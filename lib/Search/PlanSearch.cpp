@@ -145,7 +145,9 @@ FailureOr<ModelFacts> PlanSearch::findFacts() {
   // Layers are counted as a recomputation finds them, with norms that stand
   // apart.
   config.fuseAdditions = false;
-  auto oneDevice = makeKernels(model, config);
+  auto oneDevice = runOnCopy(model, [&](OpPassManager &passes) {
+    buildOperationsPipeline(passes, config);
+  });
   if (failed(oneDevice))
     return failure();
   ModelFacts facts;

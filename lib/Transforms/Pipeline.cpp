@@ -21,8 +21,8 @@ makeCheckpointPass(const CheckpointConfig &config) {
   return createCheckpointActivations(checkpoint);
 }
 
-void mlir::zero::buildModelPipeline(OpPassManager &manager,
-                                    const TrainConfig &config) {
+void mlir::zero::buildOperationsPipeline(OpPassManager &manager,
+                                         const TrainConfig &config) {
   manager.addPass(createConfigurePass(config));
   manager.addPass(createRewriteTensorOps());
   if (config.expertCapacityFactor > 0) {
@@ -65,6 +65,11 @@ void mlir::zero::buildModelPipeline(OpPassManager &manager,
     manager.addPass(makeCheckpointPass(config.checkpoint));
   if (config.fuseAdditions)
     manager.addPass(createFuseAdditions({config.fuseEpilogues}));
+}
+
+void mlir::zero::buildModelPipeline(OpPassManager &manager,
+                                    const TrainConfig &config) {
+  buildOperationsPipeline(manager, config);
   manager.addPass(createVerifyValues());
   manager.addPass(createStartExchanges());
 }

@@ -333,6 +333,14 @@ LogicalResult Values::visitStartGather(StartAllGatherOp op) {
     return failure();
   State state = statesOf(op.getValue()).front();
   if (op.getOver() != axis) {
+    if (state.kind == State::Sorted || state.kind == State::Placed)
+      return op.emitOpError("over ")
+             << op.getOver() << " brings together rows in the order of each "
+             << "rank's experts over " << axis
+             << "; wanted operations between that need no more than a part, or "
+                "one of the axes";
+    // The ranks of the other axis are dimension 0 of what arrives.
+    state.isOfAll = false;
     for (Layout &layout : state.layouts)
       ++layout.dim;
     state.uniform <<= 1;

@@ -76,6 +76,9 @@ std::unique_ptr<Pass> createCheckPlanPass(const TrainConfig &config);
 /// Adds the passes from a model to kernels on one device, the same for every
 /// stage: a part of the whole.
 void buildModelPipeline(OpPassManager &manager, const TrainConfig &config);
+/// The same, but that exchanges with other ranks are not started yet: where
+/// layers are found that may be recomputed.
+void buildOperationsPipeline(OpPassManager &manager, const TrainConfig &config);
 
 /// Adds the passes that come after those: from kernels on one device to a
 /// planned schedule.
