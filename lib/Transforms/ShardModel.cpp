@@ -28,13 +28,12 @@ struct ShardModel : public zero::impl::ShardModelBase<ShardModel> {
       return;
     if (failed(verifyAxes(axes)) || failed(verifyWhole()))
       return signalPassFailure();
-    // Each axis cuts what the others have left. Positions come last, since
-    // where rows go to experts all of them are needed.
-    auto turnOf = [](AxesAttr axis) {
-      return cutsPositions(axis) ? 2 : cutsExperts(axis) ? 1 : 0;
-    };
-    llvm::stable_sort(
-        axes, [&](AxesAttr a, AxesAttr b) { return turnOf(a) < turnOf(b); });
+    // Each axis cuts what the others have left. The one of all parameters comes
+    // first: what positions are exchanged for is what it leaves on a rank, and
+    // its sums are of a rank's own samples, before these go to experts.
+    llvm::stable_sort(axes, [](AxesAttr a, AxesAttr b) {
+      return a.getPartAxes() && !b.getPartAxes();
+    });
     for (StepOp step : getOperation().getOps<StepOp>())
       if (step.isModel() && failed(shard(step, axes)))
         return signalPassFailure();
