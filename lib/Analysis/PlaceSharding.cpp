@@ -28,13 +28,6 @@ PlaceSharding::PlaceSharding(StepOp model, AxesAttr over)
 // Factors
 //===----------------------------------------------------------------------===//
 
-/// The factor that a dimension is, where it is one.
-static std::optional<size_t> factorOf(const zrt::FactoredDim &dim) {
-  if (dim.parts.size() != 1 || !dim.parts[0].segments.empty())
-    return std::nullopt;
-  return dim.parts[0].factor;
-}
-
 static bool has(const zrt::FactoredDim &dim, size_t factor) {
   return llvm::any_of(dim.parts, [&](const zrt::DimPart &part) {
     return part.segments.empty()

@@ -18,6 +18,12 @@ zrt::FactoredDim mlir::zero::addFactor(zrt::Factors &factors,
   return {{{factors.factors.size() - 1, {}}}};
 }
 
+std::optional<size_t> mlir::zero::factorOf(const zrt::FactoredDim &dim) {
+  if (dim.parts.size() != 1 || !dim.parts[0].segments.empty())
+    return std::nullopt;
+  return dim.parts[0].factor;
+}
+
 zrt::FactoredDim
 mlir::zero::concatenate(std::vector<zrt::FactoredDim> segments) {
   if (segments.size() == 1)

@@ -29,13 +29,6 @@ Value LocalExperts::allOf(Value value, int64_t dim) {
   return all;
 }
 
-/// The factor that a dimension is, where it is one.
-static std::optional<size_t> factorOf(const zrt::FactoredDim &dim) {
-  if (dim.parts.size() != 1 || !dim.parts[0].segments.empty())
-    return std::nullopt;
-  return dim.parts[0].factor;
-}
-
 /// The dimension that has a factor of those that `isIn` takes.
 static std::optional<int64_t>
 findDim(const zrt::FactoredTensor &tensor,

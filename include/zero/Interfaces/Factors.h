@@ -21,6 +21,9 @@ zrt::Factors elementwiseFactors(Operation *op);
 zrt::FactoredDim addFactor(zrt::Factors &factors, zrt::FactorKind kind,
                            int64_t size);
 
+/// The factor that a dimension is, where it is one, whole and by itself.
+std::optional<size_t> factorOf(const zrt::FactoredDim &dim);
+
 /// A dimension of the dimensions `segments`, one behind the other.
 zrt::FactoredDim concatenate(std::vector<zrt::FactoredDim> segments);
 
