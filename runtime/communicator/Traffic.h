@@ -17,6 +17,8 @@ namespace zrt {
 constexpr uint64_t sentElements(Collective kind, uint64_t count, int ranks,
                                 int rank = 0, int root = 0) {
   const uint64_t n = static_cast<uint64_t>(ranks);
+  if (isBetweenTwo(kind))
+    return kind == Collective::Send ? n * count : 0;
   // The root alone sends, or all but the root do.
   if (kind == Collective::Broadcast)
     return rank == root ? n * (n - 1) * count : 0;

@@ -28,6 +28,11 @@ constexpr bool isRooted(Collective kind) {
   return kind == Collective::Broadcast || kind == Collective::Reduce;
 }
 
+/// Whether two ranks meet, one that sends and one that receives, and no other
+/// rank of the group takes part.
+constexpr bool isBetweenTwo(Collective kind) {
+  return kind == Collective::Send || kind == Collective::Receive;
+}
 /// Whether the buffer that a rank sends, or receives, has a part of `count`
 /// elements for every rank.
 constexpr bool sendsToEach(Collective kind) {

@@ -25,6 +25,12 @@ inline constexpr const char *kTensorAxis = "tensor";
 inline constexpr const char *kModelAxes[] = {kExpertAxis, kSequenceAxis,
                                              kTensorAxis};
 
+/// The name of the axis of a pipeline: rank s of it is stage s.
+inline constexpr const char *kPipeAxis = "pipe";
+
+/// Whether the ranks of an axis have different layers of one model.
+inline bool holdsStages(const std::string &name) { return name == kPipeAxis; }
+
 /// Whether the ranks of an axis have parts of the positions of their samples.
 inline bool cutsPositions(const std::string &name) {
   return name == kSequenceAxis;
@@ -39,15 +45,22 @@ inline bool cutsParameters(const std::string &name) {
 /// their own.
 inline bool cutsExperts(const std::string &name) { return name == kExpertAxis; }
 
+/// Whether a rank of an axis has parameters that no other rank of it has: parts
+/// of them, or other layers.
+inline bool dividesParameters(const std::string &name) {
+  return cutsParameters(name) || holdsStages(name);
+}
+
 /// Whether the ranks of an axis compute parts of a model on the same samples.
 /// Names of axes are roles; those of any other axis have samples of their own.
 inline bool isModelAxis(const std::string &name) {
-  return cutsParameters(name) || cutsPositions(name);
+  return dividesParameters(name) || cutsPositions(name);
 }
 
-/// Whether a rank of an axis computes parts of a model, of whichever samples.
+/// Whether a rank of an axis computes parts of the operations of a model, of
+/// whichever samples.
 inline bool cutsModel(const std::string &name) {
-  return isModelAxis(name) || cutsExperts(name);
+  return cutsParameters(name) || cutsPositions(name) || cutsExperts(name);
 }
 
 /// Whether a model can be cut over both of two axes that cut it.
@@ -92,8 +105,10 @@ struct Mesh {
   /// Why this is no mesh of `ranks` ranks, or an empty string.
   std::string findInvalid(int64_t ranks) const;
 
-private:
+  /// The place of `rank` along an axis.
   int64_t coordinate(size_t axis, int64_t rank) const;
+
+private:
   bool has(uint32_t group, size_t axis) const;
   bool anyHas(const std::vector<uint32_t> &groups, size_t axis) const;
   /// Row-major in the axes that are in `group`, or in those that are not.

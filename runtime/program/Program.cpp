@@ -118,9 +118,10 @@ uint64_t Partition::flatElements() const {
   return end;
 }
 
-std::array<std::pair<const char *, const Region *>, 5>
+std::array<std::pair<const char *, const Region *>, 6>
 Program::regions() const {
   return {{{"initialize", &initialize},
+           {"forward", &forward},
            {"micro", &micro},
            {"last micro", &microLast},
            {"apply", &apply},
@@ -190,4 +191,12 @@ uint64_t zrt::collectiveHash(const Program &program) {
   for (const auto &[name, region] : program.regions())
     hashCollectives(*region, hash);
   return hash.value();
+}
+
+size_t zrt::stageOf(const std::vector<Program> &stages, int64_t rank) {
+  const Mesh &mesh = stages.front().mesh;
+  for (size_t axis = 0; axis < mesh.axes.size(); ++axis)
+    if (holdsStages(mesh.axes[axis].name))
+      return size_t(mesh.coordinate(axis, rank));
+  return 0;
 }

@@ -254,6 +254,49 @@ struct Region {
   Output weight;
 };
 
+/// One pass of a micro-batch through a stage of a pipeline, with the slot of
+/// the stash that it writes or reads.
+struct Turn {
+  bool isBackward = false;
+  uint32_t slot = 0;
+  uint32_t micro = 0;
+};
+
+/// A parameter of a model that is cut into stages, as files know it.
+struct StoredParameter {
+  std::string name;
+  std::vector<int64_t> shape;
+  uint32_t stage = 0;                 ///< that writes it: the first that has it
+  DataType type = DataType::F32;      ///< of its values in files
+  DataType modelType = DataType::F32; ///< in the model
+  bool trainable = true;
+  /// What is kept of each element besides, and its type.
+  std::vector<std::pair<std::string, DataType>> states;
+};
+
+/// Which part of a model the program is, where ranks of an axis `pipe` have
+/// different layers. A model that is not cut into stages has one.
+struct Pipeline {
+  uint32_t stage = 0, stages = 1;
+  uint32_t group = kAllRanks; ///< of the axis, whose ranks are the stages
+  /// Passes of an update in the order in which this stage makes them, before
+  /// `apply`; empty where there is one stage: each micro-batch then runs
+  /// forward and backward, one after the other.
+  std::vector<Turn> order;
+  /// Forward passes that may be under way at one time. The arena of the stash
+  /// has as many equal parts.
+  uint32_t slots = 1;
+  /// All parameters of the model in the order of their declarations, the same
+  /// list in each stage.
+  std::vector<StoredParameter> stored;
+  /// The evaluation's outputs that are one number, the loss first; the last
+  /// stage has them.
+  std::vector<std::string> scalars;
+  bool isCut() const { return stages > 1; }
+  /// Whether this stage has the loss and the outputs.
+  bool isLast() const { return stage + 1 == stages; }
+};
+
 struct LossScale {
   LossScaleKind kind = LossScaleKind::None;
   double initial = 1, minimum = 1, factor = 2;
@@ -316,7 +359,9 @@ struct Program {
   std::vector<KernelSpec> kernels;
   Region initialize; ///< once, after the parameters are set: gathers persisted
                      ///< copies
-  Region micro;      ///< forward and backward, once a micro-batch
+  Region forward;    ///< of a stage of a pipeline, once a micro-batch
+  Region micro;      ///< forward and backward, once a micro-batch; of a stage
+                     ///< of a pipeline the backward pass
   Region microLast;  ///< the same for the last micro-batch of an update; has no
                      ///< commands where `micro` runs for that too
   Region apply;      ///< once an update
@@ -330,6 +375,7 @@ struct Program {
   /// The same for each group of the mesh, in the same unit; empty where the
   /// mesh has no axes.
   std::vector<GroupTraffic> expectedByGroup;
+  Pipeline pipeline;
 
   /// Elements of a parameter that one rank has of the whole, in memory; where
   /// it is cut, padding that is among them included.
@@ -346,19 +392,32 @@ struct Program {
   int64_t sampleIndex(int64_t rank) const {
     return mesh.indexIn(mesh.samples, rank);
   }
+  /// Ranks that give the loss of what they compute: those of the last stage.
+  int64_t lossRanks() const { return training.ranks / pipeline.stages; }
   /// Ranks of a group of the mesh.
   int64_t ranksOf(uint32_t group) const {
     return mesh.sizeOf(group, training.ranks);
   }
 
   /// All regions in the order in which they first run, with their names.
-  std::array<std::pair<const char *, const Region *>, 5> regions() const;
+  std::array<std::pair<const char *, const Region *>, 6> regions() const;
   /// What runs for micro-batch `index` of an update.
   const Region &regionOfMicro(int64_t index) const;
 };
 
 /// A byte string that `parse` reads back; the format carries a version.
 std::string serialize(const Program &program);
+
+/// The stages of one model, one behind the other; of one stage it is what
+/// `serialize` makes of it.
+std::string serializeStages(const std::vector<Program> &stages);
+
+/// Reads what `serializeStages` wrote, as `parse`.
+bool parseStages(const void *data, size_t size, std::vector<Program> &stages,
+                 std::string &error);
+
+/// The stage whose program `rank` runs.
+size_t stageOf(const std::vector<Program> &stages, int64_t rank);
 
 /// Reads what `serialize` wrote. Returns false and says why in `error` when
 /// the bytes are not a program of this version.

@@ -17,7 +17,7 @@ using namespace zrt;
 namespace {
 
 constexpr char kMagic[4] = {'Z', 'R', 'T', 'P'};
-constexpr uint64_t kVersion = 14;
+constexpr uint64_t kVersion = 15;
 
 class Writer {
 public:
@@ -56,6 +56,10 @@ private:
       put(key);
       put(value);
     }
+  }
+  template <typename A, typename B> void put(const std::pair<A, B> &value) {
+    put(value.first);
+    put(value.second);
   }
   template <typename T, size_t n> void put(const T (&values)[n]) {
     for (const T &value : values)
@@ -134,6 +138,10 @@ private:
       get(values[key]);
     }
   }
+  template <typename A, typename B> void get(std::pair<A, B> &value) {
+    get(value.first);
+    get(value.second);
+  }
   template <typename T, size_t n> void get(T (&values)[n]) {
     for (T &value : values)
       get(value);
@@ -194,10 +202,14 @@ ZRT_FIELDS(MeshAxis, name, size)
 ZRT_FIELDS(MeshGroup, axes)
 ZRT_FIELDS(Mesh, axes, groups, samples)
 ZRT_FIELDS(GroupTraffic, elements)
+ZRT_FIELDS(Turn, isBackward, slot, micro)
+ZRT_FIELDS(StoredParameter, name, shape, stage, type, modelType, trainable,
+           states)
+ZRT_FIELDS(Pipeline, stage, stages, group, order, slots, stored, scalars)
 ZRT_FIELDS(Program, name, pretrained, training, arenaBytes, parameters,
-           partitions, residents, inputs, constants, kernels, initialize, micro,
-           microLast, apply, evaluate, memory, expectedTraffic, files, mesh,
-           expectedByGroup)
+           partitions, residents, inputs, constants, kernels, initialize,
+           forward, micro, microLast, apply, evaluate, memory, expectedTraffic,
+           files, mesh, expectedByGroup, pipeline)
 #undef ZRT_FIELDS
 
 template <typename T> void Writer::put(const T &value) {
@@ -334,6 +346,28 @@ static void checkIndex(uint64_t index, uint64_t count, const std::string &what,
         table + ", which has " + std::to_string(count) + " entries");
 }
 
+/// The stage is one of the stages, and each micro-batch passes it forward and
+/// then back, in a slot that there is.
+static void checkPipeline(const Program &program) {
+  const Pipeline &pipeline = program.pipeline;
+  const auto micros = uint64_t(program.training.accumulation);
+  bool fits = pipeline.stage < pipeline.stages && pipeline.slots > 0 &&
+              program.training.ranks % int64_t(pipeline.stages) == 0 &&
+              pipeline.isCut() == !pipeline.order.empty() &&
+              (!pipeline.isCut() || pipeline.order.size() == 2 * micros);
+  std::vector<char> passes(fits && pipeline.isCut() ? micros : 0);
+  for (const Turn &turn : pipeline.order)
+    fits = fits && turn.micro < micros && turn.slot < pipeline.slots &&
+           passes[turn.micro]++ == char(turn.isBackward);
+  if (!fits)
+    throw std::runtime_error(
+        "program: stage " + std::to_string(pipeline.stage) + " of " +
+        std::to_string(pipeline.stages) + " has " +
+        std::to_string(pipeline.order.size()) + " passes and " +
+        std::to_string(pipeline.slots) + " slots; wanted each of the " +
+        std::to_string(micros) + " micro-batches forward and then back");
+}
+
 /// Checks that every index of one table into another is in range, so that
 /// the runtime can follow them without asking again.
 static void checkIndices(const Program &program) {
@@ -345,6 +379,7 @@ static void checkIndices(const Program &program) {
       checkIndex(group, program.mesh.groups.size(), what, "groups");
   };
   checkGroup(program.mesh.samples, "mesh");
+  checkGroup(program.pipeline.group, "pipeline");
   for (const Partition &partition : program.partitions) {
     checkGroup(partition.group, "partition " + partition.name);
     if (partition.isQuantized() &&
@@ -368,6 +403,7 @@ static void checkIndices(const Program &program) {
                  "partitions");
     checkPadding(program, parameter);
   }
+  checkPipeline(program);
   for (const ResidentCopy &copy : program.residents)
     checkIndex(copy.parameter, program.parameters.size(), "a resident copy",
                "parameters");
@@ -421,4 +457,65 @@ bool zrt::parse(const void *data, size_t size, Program &program,
     error = failure.what();
     return false;
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+/// Before the number of stages and the bytes of each, with their size in front.
+static constexpr char kStagesMagic[4] = {'Z', 'R', 'T', 'S'};
+
+std::string zrt::serializeStages(const std::vector<Program> &stages) {
+  if (stages.size() == 1)
+    return serialize(stages.front());
+  std::string out(kStagesMagic, sizeof kStagesMagic);
+  Writer writer(out);
+  std::vector<std::string> texts;
+  for (const Program &stage : stages)
+    texts.push_back(serialize(stage));
+  writer(texts);
+  return out;
+}
+
+/// Checks that the programs are the stages of one model, in their order.
+static std::string findForeignStage(const std::vector<Program> &stages) {
+  for (size_t i = 0; i < stages.size(); ++i)
+    if (stages[i].pipeline.stages != stages.size() ||
+        stages[i].pipeline.stage != i ||
+        stages[i].mesh.text() != stages.front().mesh.text())
+      return "program: found " + std::to_string(stages.size()) +
+             " stages, of which number " + std::to_string(i) +
+             " is no stage of the same model";
+  return stages.empty() ? "program: found no stage" : "";
+}
+
+bool zrt::parseStages(const void *data, size_t size,
+                      std::vector<Program> &stages, std::string &error) {
+  const bool isCut = size >= sizeof kStagesMagic &&
+                     std::memcmp(data, kStagesMagic, sizeof kStagesMagic) == 0;
+  std::vector<std::string> texts;
+  std::vector<Program> parsed;
+  try {
+    if (isCut) {
+      Reader reader(static_cast<const char *>(data), size);
+      reader.take(sizeof kStagesMagic);
+      reader(texts);
+      if (!reader.atEnd())
+        reader.fail("found bytes after the last stage");
+    }
+  } catch (const std::exception &failure) {
+    error = failure.what();
+    return false;
+  }
+  if (!isCut)
+    return parsed.resize(1), parse(data, size, parsed.front(), error) &&
+                                 (stages = std::move(parsed), true);
+  for (const std::string &text : texts)
+    if (!parse(text.data(), text.size(), parsed.emplace_back(), error))
+      return false;
+  error = findForeignStage(parsed);
+  if (error.empty())
+    stages = std::move(parsed);
+  return error.empty();
 }

@@ -165,6 +165,14 @@ private:
                          "ncclReduce");
     case Collective::AllToAll:
       return exchange(channel, on, part);
+    case Collective::Send:
+      return nccl::check(
+          ncclSend(part.send, part.count, type, part.root, channel.comm(), on),
+          "ncclSend");
+    case Collective::Receive:
+      return nccl::check(ncclRecv(part.receive, part.count, type, part.root,
+                                  channel.comm(), on),
+                         "ncclRecv");
     }
   }
 

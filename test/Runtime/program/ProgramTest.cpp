@@ -47,7 +47,11 @@ FIELDS(MeshGroup, a)
 FIELDS(Mesh, a, b, c)
 FIELDS(GroupTraffic, a)
 FIELDS(FileSettings, a, b, c)
-FIELDS(Program, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t)
+FIELDS(Turn, a, b, c)
+FIELDS(StoredParameter, a, b, c, d, e, f, g)
+FIELDS(Pipeline, a, b, c, d, e, f, g)
+FIELDS(Program, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u,
+       v)
 #undef FIELDS
 
 /// Sets every field to a value that no default has, and most differently.
@@ -101,6 +105,10 @@ public:
     for (T &value : values)
       fill(value);
   }
+  template <typename A, typename B> void fill(std::pair<A, B> &value) {
+    fill(value.first);
+    fill(value.second);
+  }
   template <typename K, typename V> void fill(std::map<K, V> &values) {
     for (int i = 0; i < 2; ++i) {
       K key;
@@ -140,6 +148,10 @@ public:
     for (T &value : values)
       list(value);
   }
+  template <typename A, typename B> void list(std::pair<A, B> &value) {
+    list(value.first);
+    list(value.second);
+  }
   template <typename K, typename V> void list(std::map<K, V> &values) {
     for (auto &[key, value] : values) {
       list(key);
@@ -158,6 +170,12 @@ Program filled() {
   Program program;
   Filler().fill(program);
   program.training.ranks = 6;
+  program.training.accumulation = 2;
+  program.pipeline.stage = 1;
+  program.pipeline.stages = 3;
+  program.pipeline.slots = 2;
+  program.pipeline.order = {
+      {false, 0, 0}, {false, 1, 1}, {true, 0, 0}, {true, 1, 1}};
   program.mesh = {{{"replica", 2}, {"shard", 3}}, {{{0, 1}}, {{1}}}, 1};
   for (Partition &partition : program.partitions) {
     partition.quantized = {4, 66};
@@ -181,6 +199,85 @@ TEST(Program, EveryFieldComesBack) {
   EXPECT_EQ(leavesOf(program), leavesOf(back));
   EXPECT_NE(leavesOf(program), leavesOf(Program()));
   EXPECT_EQ(serialize(back), bytes);
+}
+
+/// The first stage of two, each of one of two ranks.
+Program stageOfTwo(uint32_t stage) {
+  Program program;
+  program.name = "stage " + std::to_string(stage);
+  program.training.ranks = 4;
+  program.training.accumulation = 2;
+  program.mesh = {{{"pipe", 2}, {"data", 2}}, {{{0, 1}}, {{0}}, {{1}}}, 2};
+  program.pipeline.stage = stage;
+  program.pipeline.stages = 2;
+  program.pipeline.group = 1;
+  program.pipeline.slots = 2 - stage;
+  const uint32_t second = 1 - stage;
+  program.pipeline.order = {
+      {false, 0, 0}, {true, 0, 0}, {false, second, 1}, {true, second, 1}};
+  return program;
+}
+
+TEST(Program, StagesComeBackInTheirOrder) {
+  const std::vector<Program> stages = {stageOfTwo(0), stageOfTwo(1)};
+  std::string bytes = serializeStages(stages), error;
+  std::vector<Program> back;
+  ASSERT_TRUE(parseStages(bytes.data(), bytes.size(), back, error)) << error;
+  ASSERT_EQ(back.size(), 2u);
+  EXPECT_EQ(serialize(back[0]), serialize(stages[0]));
+  EXPECT_EQ(serialize(back[1]), serialize(stages[1]));
+  EXPECT_EQ(stageOf(back, 1), 0u);
+  EXPECT_EQ(stageOf(back, 2), 1u);
+  for (size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_FALSE(parseStages(bytes.data(), size, back, error)) << size;
+}
+
+TEST(Program, OneStageIsAProgramByItself) {
+  const Program program = filled();
+  EXPECT_EQ(serializeStages({program}), serialize(program));
+  std::string bytes = serialize(program), error;
+  std::vector<Program> back;
+  ASSERT_TRUE(parseStages(bytes.data(), bytes.size(), back, error)) << error;
+  EXPECT_EQ(back.size(), 1u);
+  EXPECT_EQ(stageOf(back, 3), 0u);
+}
+
+TEST(Program, StagesThatAreNotOfOneModelAreAnError) {
+  std::string error;
+  std::vector<Program> back;
+  const auto refuse = [&](const std::vector<Program> &stages) {
+    const std::string bytes = serializeStages(stages);
+    EXPECT_FALSE(parseStages(bytes.data(), bytes.size(), back, error));
+    EXPECT_NE(error.find("no stage of the same model"), std::string::npos)
+        << error;
+  };
+  refuse({stageOfTwo(1), stageOfTwo(0)});
+  refuse({stageOfTwo(0), stageOfTwo(0)});
+  refuse({stageOfTwo(0), stageOfTwo(1), stageOfTwo(1)});
+}
+
+TEST(Program, APassThatIsNotOfTheOrderIsAnError) {
+  const auto errorOf = [](const std::vector<Turn> &order) {
+    Program program = stageOfTwo(0), back;
+    program.pipeline.order = order;
+    const std::string bytes = serialize(program);
+    std::string error;
+    EXPECT_FALSE(parse(bytes.data(), bytes.size(), back, error));
+    return error;
+  };
+  const std::string wanted = "wanted each of the 2 micro-batches forward and "
+                             "then back";
+  const Turn f0 = {false, 0, 0}, b0 = {true, 0, 0}, f1 = {false, 1, 1},
+             b1 = {true, 1, 1};
+  for (const std::vector<Turn> &order :
+       std::vector<std::vector<Turn>>{{},
+                                      {f0, b0},
+                                      {b0, f0, f1, b1},
+                                      {f0, f0, b0, b1},
+                                      {f0, b0, f1, b1, f1, b1},
+                                      {f0, b0, {false, 2, 1}, b1},
+                                      {f0, b0, f1, {true, 1, 2}}})
+    EXPECT_NE(errorOf(order).find(wanted), std::string::npos);
 }
 
 TEST(Program, AnEmptyProgramComesBack) {

@@ -48,7 +48,8 @@ def Zero_Arena : Zero_SharedEnum<"ArenaKind", "Arena",
   Zero_SharedCase<"Communication", 4, "communication", "buckets, gathered parameters">,
   Zero_SharedCase<"Inputs", 5, "inputs", "the batch of this micro-batch">,
   Zero_SharedCase<"Constants", 6, "constants", "constant tensors, filled once">,
-  Zero_SharedCase<"Control", 7, "control", "the control block of the step">]> {
+  Zero_SharedCase<"Control", 7, "control", "the control block of the step">,
+  Zero_SharedCase<"Stash", 8, "stash", "what forward passes leave for backward passes, a slot for each that is under way">]> {
   let documentation = "Kinds of memory. Each is allocated once, before the first step.";
 }
 
@@ -115,7 +116,9 @@ def Zero_Collective : Zero_RuntimeEnum<"Collective", "A kind of collective.", [
   Zero_SharedCase<"AllGather", 2, "all-gather">,
   Zero_SharedCase<"Broadcast", 3, "broadcast">,
   Zero_SharedCase<"Reduce", 4, "reduce", "to one rank, the root">,
-  Zero_SharedCase<"AllToAll", 5, "all-to-all", "part s of rank r goes to rank s, as its part r">]>;
+  Zero_SharedCase<"AllToAll", 5, "all-to-all", "part s of rank r goes to rank s, as its part r">,
+  Zero_SharedCase<"Send", 6, "send", "to one rank, the root, which receives">,
+  Zero_SharedCase<"Receive", 7, "receive", "from one rank, the root, which sends">]>;
 
 def Zero_Reduction : Zero_RuntimeEnum<"Reduction", "How a collective combines the elements of all ranks.", [
   Zero_SharedCase<"Sum", 0, "sum", "integers wrap around; not of i1">,
