@@ -1,11 +1,13 @@
 #include "communicator/InProcess.h"
 
+#include "communicator/InProcessMail.h"
 #include "communicator/InProcessWork.h"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -139,6 +141,7 @@ struct Group {
   const std::shared_ptr<World> world;
   const int ranks;
   std::vector<std::unique_ptr<Operation>> operations; ///< a power of two
+  MailBoxes mail;
   std::vector<char> left; ///< ranks whose communicator is gone
   int leftCount = 0;
 };
@@ -183,7 +186,8 @@ public:
   int ranks() const override { return group_->ranks; }
   Ticket start(Collective kind, Reduction reduction,
                const std::vector<Transfer> &parts) override {
-    return post(kind, reduction, parts, 0, 0);
+    return isBetweenTwo(kind) ? startMail(kind, parts)
+                              : post(kind, reduction, parts, 0, 0);
   }
   void wait(Ticket ticket) override;
   void barrier() override {
@@ -198,10 +202,18 @@ private:
               const std::vector<Transfer> &parts, int color, int key);
   void postLast(Operation &operation);
   Operation &find(Ticket ticket);
+  template <class Complete, class Left, class Late>
+  void awaitPeers(Complete complete, Left failWhereLeft, Late describe,
+                  bool &noticed);
   void awaitPosts(Operation &operation);
   void failWhereLeft(const Operation &operation);
+  Ticket startMail(Collective kind, const std::vector<Transfer> &parts);
+  void waitForMail(StartedMail &started);
+  void take(const StartedMail &started, Mail &mail);
+  std::string describeMail(const StartedMail &started) const;
   std::string describeLate(const Operation &operation, double seconds) const;
-  void tellLate(Operation &operation, std::unique_lock<std::mutex> &lock);
+  void tellLate(const std::string &what, bool &noticed,
+                std::unique_lock<std::mutex> &lock);
   void doPieces(Operation &operation);
   void awaitPieces(Operation &operation);
   [[noreturn]] void fail(const std::string &why);
@@ -214,6 +226,11 @@ private:
   World &world_;
   const int rank_;
   uint64_t started_ = 0, waited_ = 0;
+  /// Sends and receives by their tickets, which have a bit that others have
+  /// not.
+  static constexpr Ticket kMailTicket = Ticket(1) << 63;
+  std::map<Ticket, StartedMail> mail_;
+  uint64_t startedMail_ = 0;
 };
 
 /// Turns of looking before a thread sleeps; a few microseconds, and none when
@@ -238,10 +255,10 @@ template <class Condition> bool spin(int ranks, Condition holds) {
 InProcessCommunicator::~InProcessCommunicator() {
   {
     std::lock_guard<std::mutex> lock(world_.mutex);
-    if (started_ != waited_)
+    if (const uint64_t left = started_ - waited_ + mail_.size())
       world_.fail("rank " + std::to_string(rank_) + " of " +
                   std::to_string(group_->ranks) + " left without waiting for " +
-                  std::to_string(started_ - waited_) + " started operation(s)");
+                  std::to_string(left) + " started operation(s)");
     group_->left[rank_] = 1;
     ++group_->leftCount;
     world_.changed.notify_all();
@@ -335,19 +352,19 @@ Clock::time_point after(Clock::time_point begin, double seconds) {
                          seconds > 0 ? std::min(seconds, kYears) : kYears));
 }
 
-void InProcessCommunicator::awaitPosts(Operation &operation) {
-  auto complete = [&] {
-    return operation.postedCount == group_->ranks || world_.failed;
-  };
-  if (spin(group_->ranks, complete))
-    return;
+/// Waits until `complete` or a failure. `failWhereLeft` is asked whether peers
+/// are gone, and `describe` what to say after so many seconds; both with the
+/// lock held.
+template <class Complete, class Left, class Late>
+void InProcessCommunicator::awaitPeers(Complete complete, Left failWhereLeft,
+                                       Late describe, bool &noticed) {
   const CommunicatorOptions &options = world_.options;
   const auto begin = Clock::now();
   const auto end = after(begin, options.timeoutSeconds);
   auto notice = after(begin, options.notice ? options.noticeSeconds : 0);
   std::unique_lock<std::mutex> lock(world_.mutex);
   while (!complete()) {
-    failWhereLeft(operation);
+    failWhereLeft();
     if (world_.failed)
       return;
     world_.changed.wait_until(lock, std::min(notice, end));
@@ -355,10 +372,21 @@ void InProcessCommunicator::awaitPosts(Operation &operation) {
     if (complete() || now < std::min(notice, end))
       continue;
     if (now >= end)
-      return world_.fail(describeLate(operation, options.timeoutSeconds));
+      return world_.fail(describe(options.timeoutSeconds));
     notice = after(begin, 0);
-    tellLate(operation, lock);
+    tellLate(describe(options.noticeSeconds), noticed, lock);
   }
+}
+
+void InProcessCommunicator::awaitPosts(Operation &operation) {
+  auto complete = [&] {
+    return operation.postedCount == group_->ranks || world_.failed;
+  };
+  if (!spin(group_->ranks, complete))
+    awaitPeers(
+        complete, [&] { failWhereLeft(operation); },
+        [&](double seconds) { return describeLate(operation, seconds); },
+        operation.noticed);
 }
 
 /// Fails where a rank is gone that has not started it. \pre The lock is held.
@@ -378,15 +406,104 @@ std::string InProcessCommunicator::describeLate(const Operation &operation,
 }
 
 /// Tells once for all who wait. \pre The lock is held.
-void InProcessCommunicator::tellLate(Operation &operation,
+void InProcessCommunicator::tellLate(const std::string &what, bool &noticed,
                                      std::unique_lock<std::mutex> &lock) {
-  if (std::exchange(operation.noticed, true))
+  if (std::exchange(noticed, true))
     return;
-  const std::string what =
-      describeLate(operation, world_.options.noticeSeconds);
   lock.unlock();
   world_.options.notice(what);
   lock.lock();
+}
+
+//===----------------------------------------------------------------------===//
+// From one rank to another
+//===----------------------------------------------------------------------===//
+
+Communicator::Ticket
+InProcessCommunicator::startMail(Collective kind,
+                                 const std::vector<Transfer> &parts) {
+  const bool isSend = kind == Collective::Send;
+  const int peer = parts.size() == 1 ? parts.front().root : rank_;
+  if (peer == rank_ || peer < 0 || peer >= group_->ranks)
+    fail(std::string(isSend ? "send to" : "receive from") + " rank " +
+         std::to_string(peer) + " in " + std::to_string(parts.size()) +
+         " parts, on rank " + std::to_string(rank_) + " of " +
+         std::to_string(group_->ranks) +
+         ": wanted one part, and another rank of the group");
+  std::unique_lock<std::mutex> lock(world_.mutex);
+  if (world_.failed) {
+    lock.unlock();
+    world_.throwFailure();
+  }
+  const Ticket ticket = kMailTicket | startedMail_++;
+  StartedMail &started = mail_[ticket];
+  started.isSend = isSend;
+  started.peer = peer;
+  started.transfer = parts.front();
+  if (isSend) {
+    started.mail = std::make_shared<Mail>();
+    started.mail->transfer = parts.front();
+    group_->mail[{rank_, peer}].send(started.mail);
+    world_.changed.notify_all();
+  } else {
+    started.number = group_->mail[{peer, rank_}].expect();
+  }
+  return ticket;
+}
+
+std::string
+InProcessCommunicator::describeMail(const StartedMail &started) const {
+  return std::string(started.isSend ? "a send of " : "a receive of ") +
+         std::to_string(started.transfer.count) + " x " +
+         nameOf(started.transfer.type) + (started.isSend ? " to" : " from") +
+         " rank " + std::to_string(started.peer) + " of a group of " +
+         std::to_string(group_->ranks) + " ranks, on rank " +
+         std::to_string(rank_);
+}
+
+/// Copies what was sent. \pre The lock is not held.
+void InProcessCommunicator::take(const StartedMail &started, Mail &mail) {
+  const Transfer &from = mail.transfer, &to = started.transfer;
+  if (from.count != to.count || from.type != to.type)
+    fail(describeMail(started) + ": the other rank sends " +
+         std::to_string(from.count) + " x " + nameOf(from.type));
+  ++world_.working;
+  if (!world_.failed)
+    std::memcpy(to.receive, from.send, to.count * sizeOf(to.type));
+  --world_.working;
+  std::lock_guard<std::mutex> lock(world_.mutex);
+  mail.isTaken = true;
+  group_->mail[{started.peer, rank_}].discardTaken();
+  world_.changed.notify_all();
+}
+
+void InProcessCommunicator::waitForMail(StartedMail &started) {
+  bool noticed = false;
+  const auto complete = [&] {
+    if (!started.isSend && !started.mail)
+      started.mail = group_->mail[{started.peer, rank_}].find(started.number);
+    return world_.failed ||
+           (started.mail && (!started.isSend || started.mail->isTaken));
+  };
+  const auto describe = [&](double seconds) {
+    return describeMail(started) + ": rank " + std::to_string(started.peer) +
+           (started.isSend ? " did not receive it within "
+                           : " did not send it within ") +
+           formatSeconds(seconds);
+  };
+  awaitPeers(
+      complete,
+      [&] {
+        if (group_->left[started.peer])
+          world_.fail(describeMail(started) + ": rank " +
+                      std::to_string(started.peer) + " left without " +
+                      (started.isSend ? "receiving it" : "sending it"));
+      },
+      describe, noticed);
+  if (!world_.failed && !started.isSend)
+    take(started, *started.mail);
+  if (world_.failed)
+    world_.throwFailure();
 }
 
 /// Does what pieces are left. Other waiters do the same at the same time.
@@ -419,6 +536,16 @@ void InProcessCommunicator::awaitPieces(Operation &operation) {
 }
 
 void InProcessCommunicator::wait(Ticket ticket) {
+  if (ticket & kMailTicket) {
+    const auto started = mail_.find(ticket);
+    if (started == mail_.end())
+      fail("rank " + std::to_string(rank_) +
+           " waits for a send or receive without having started it, or for "
+           "the second time");
+    waitForMail(started->second);
+    mail_.erase(started);
+    return;
+  }
   Operation &operation = find(ticket);
   awaitPosts(operation);
   if (!world_.failed) {

@@ -1,6 +1,7 @@
 #include "communicator/MpiCommunicator.h"
 
 #include "communicator/MpiData.h"
+#include "communicator/MpiMail.h"
 
 #include <algorithm>
 
@@ -31,7 +32,8 @@ public:
   int ranks() const override { return ranks_; }
   Ticket start(Collective kind, Reduction reduction,
                const std::vector<Transfer> &parts) override {
-    return post(kind, reduction, parts);
+    return isBetweenTwo(kind) ? startMail(kind, parts)
+                              : post(kind, reduction, parts);
   }
   void wait(Ticket ticket) override;
   void barrier() override {
@@ -48,6 +50,12 @@ private:
   void cancel() override;
   void compare(Pending &pending);
   Pending *find(Ticket ticket);
+  Ticket startMail(Collective kind, const std::vector<Transfer> &parts);
+  bool finish(Ticket ticket);
+  bool finishMail(Ticket ticket);
+  void checkOverdue(Ticket ticket, Clock::time_point since);
+  std::string describeLate(Ticket ticket, Clock::time_point since) const;
+  std::string describeMail(Ticket ticket) const;
   void checkOverdue(const Pending &pending, Clock::time_point since);
   std::string describeOverdue(const Pending &pending) const;
   std::string describeLate(const Pending &pending,
@@ -65,11 +73,15 @@ private:
   std::vector<std::unique_ptr<Pending>> unused_;
   uint64_t started_ = 0;
   Clock::time_point lastProgress_;
+  /// Tickets of sends and receives have a bit that others have not.
+  static constexpr Ticket kMailTicket = Ticket(1) << 63;
+  Mail mail_;
+  uint64_t startedMail_ = 0;
 };
 
 MpiCommunicator::MpiCommunicator(Engine &engine, MPI_Comm comm,
                                  const CommunicatorOptions &options)
-    : engine_(engine), comm_(comm), options_(options) {
+    : engine_(engine), comm_(comm), options_(options), mail_(comm) {
   check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(comm, &ranks_), "MPI_Comm_size");
   std::vector<int> own(ranks_);
@@ -92,11 +104,12 @@ MpiCommunicator::~MpiCommunicator() {
   try {
     auto lock = engine_.lock();
     engine_.remove(this);
-    if (pending_.empty())
+    const size_t left = pending_.size() + mail_.pending();
+    if (left == 0)
       return;
     engine_.fail("rank " + std::to_string(rank_) + " of " +
                  std::to_string(ranks_) + " left without waiting for " +
-                 std::to_string(pending_.size()) + " started operation(s)");
+                 std::to_string(left) + " started operation(s)");
     cancel();
   } catch (const CommunicationError &) {
     // MPI is gone, and with it everything that could still touch a buffer.
@@ -110,6 +123,7 @@ void MpiCommunicator::fail(const std::string &why) {
 
 void MpiCommunicator::cancel() {
   mover_->cancel();
+  mail_.cancel();
   for (auto &pending : pending_)
     pending->receives.cancelReceives();
   pending_.clear();
@@ -179,6 +193,10 @@ void MpiCommunicator::progress() {
     }
     older |= !pending.done;
   }
+  std::string error;
+  moved |= mail_.progress(error);
+  if (!error.empty())
+    return engine_.fail(error + ", on rank " + std::to_string(rank_));
   if (moved)
     lastProgress_ = Clock::now();
 }
@@ -257,6 +275,101 @@ std::string MpiCommunicator::describeLate(const Pending &pending,
          std::to_string(rank_) + " did";
 }
 
+//===----------------------------------------------------------------------===//
+// From one rank to another
+//===----------------------------------------------------------------------===//
+
+Communicator::Ticket
+MpiCommunicator::startMail(Collective kind,
+                           const std::vector<Transfer> &parts) {
+  auto lock = engine_.lock();
+  engine_.progress();
+  if (engine_.failed())
+    engine_.throwFailure();
+  const bool isSend = kind == Collective::Send;
+  const int peer = parts.size() == 1 ? parts.front().root : rank_;
+  if (peer == rank_ || peer < 0 || peer >= ranks_)
+    fail(std::string(isSend ? "send to" : "receive from") + " rank " +
+         std::to_string(peer) + " in " + std::to_string(parts.size()) +
+         " parts, on rank " + std::to_string(rank_) + " of " +
+         std::to_string(ranks_) +
+         ": wanted one part, and another rank of the group");
+  const Ticket ticket = kMailTicket | startedMail_++;
+  mail_.start(ticket, isSend, parts.front());
+  return ticket;
+}
+
+std::string MpiCommunicator::describeMail(Ticket ticket) const {
+  return mail_.describe(ticket) + " of a group of " + std::to_string(ranks_) +
+         " ranks, on rank " + std::to_string(rank_);
+}
+
+/// Whether it is over; then it is forgotten.
+bool MpiCommunicator::finishMail(Ticket ticket) {
+  if (!mail_.isKnown(ticket))
+    fail("rank " + std::to_string(rank_) +
+         " waits for a send or receive without having started it, or for the "
+         "second time");
+  if (!mail_.isDone(ticket))
+    return false;
+  mail_.forget(ticket);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Waiting
+//===----------------------------------------------------------------------===//
+
+/// Whether it is over; then its memory is kept for another one.
+bool MpiCommunicator::finish(Ticket ticket) {
+  if (ticket & kMailTicket)
+    return finishMail(ticket);
+  Pending *pending = find(ticket);
+  if (!pending)
+    fail("operation " + std::to_string(ticket) + ": rank " +
+         std::to_string(rank_) +
+         " waits for it without having started it, or for the second time");
+  if (!pending->done)
+    return false;
+  auto place = std::find_if(pending_.begin(), pending_.end(), [&](auto &entry) {
+    return entry.get() == pending;
+  });
+  unused_.push_back(std::move(*place));
+  pending_.erase(place);
+  return true;
+}
+
+void MpiCommunicator::checkOverdue(Ticket ticket, Clock::time_point since) {
+  if (!(ticket & kMailTicket))
+    return checkOverdue(*find(ticket), since);
+  const int peer = mail_.peerOf(ticket);
+  if (engine_.secondsSinceLeft(worldRanks_[peer]) > kLeavingGraceSeconds)
+    fail(describeMail(ticket) + ": rank " + std::to_string(peer) +
+         " has ended");
+  const std::chrono::duration<double> idle =
+      Clock::now() - std::max(since, lastProgress_);
+  if (options_.timeoutSeconds > 0 && idle.count() > options_.timeoutSeconds)
+    fail(describeMail(ticket) + ": nothing moved within " +
+         formatSeconds(options_.timeoutSeconds));
+}
+
+std::string MpiCommunicator::describeLate(Ticket ticket,
+                                          Clock::time_point since) const {
+  if (!(ticket & kMailTicket)) {
+    for (const auto &pending : pending_)
+      if (pending->ticket == ticket)
+        return describeLate(*pending, since);
+    return "";
+  }
+  const std::chrono::duration<double> idle =
+      Clock::now() - std::max(since, lastProgress_);
+  if (!options_.notice || options_.noticeSeconds <= 0 ||
+      idle.count() < options_.noticeSeconds)
+    return "";
+  return describeMail(ticket) + ": nothing moved within " +
+         formatSeconds(options_.noticeSeconds);
+}
+
 void MpiCommunicator::wait(Ticket ticket) {
   const auto since = Clock::now();
   bool noticed = false;
@@ -267,23 +380,12 @@ void MpiCommunicator::wait(Ticket ticket) {
       engine_.progress();
       if (engine_.failed())
         engine_.throwFailure();
-      Pending *pending = find(ticket);
-      if (!pending)
-        fail("operation " + std::to_string(ticket) + ": rank " +
-             std::to_string(rank_) +
-             " waits for it without having started it, or for the second time");
-      if (pending->done) {
-        auto place =
-            std::find_if(pending_.begin(), pending_.end(),
-                         [&](auto &entry) { return entry.get() == pending; });
-        unused_.push_back(std::move(*place));
-        pending_.erase(place);
+      if (finish(ticket))
         return;
-      }
       if (turn % 64 == 0)
-        checkOverdue(*pending, since);
+        checkOverdue(ticket, since);
       if (turn % 64 == 0 && !noticed)
-        late = describeLate(*pending, since);
+        late = describeLate(ticket, since);
     }
     if (!late.empty()) {
       noticed = true;

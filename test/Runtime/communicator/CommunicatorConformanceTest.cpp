@@ -117,6 +117,57 @@ TEST(Conformance, StartedInOneOrderWaitedInAnother) {
     });
 }
 
+/// Messages around a ring: each rank sends several to the next one before it
+/// receives any, so that no send may wait for its receive.
+TEST(Conformance, MessagesArriveInTheirOrder) {
+  for (int ranks : groupSizes()) {
+    if (ranks == 1)
+      continue;
+    onRanks(ranks, [&](Communicator &communicator) {
+      const int rank = communicator.rank(), next = (rank + 1) % ranks,
+                before = (rank + ranks - 1) % ranks;
+      constexpr uint64_t kMessages = 9;
+      std::vector<std::vector<char>> sent, received;
+      std::vector<Communicator::Ticket> sends, receives;
+      const auto countOf = [](uint64_t i) { return i * i * 1000 % 4001; };
+      for (uint64_t i = 0; i < kMessages; ++i) {
+        sent.push_back(makeElements(DataType::F32, i, rank, countOf(i)));
+        Transfer part;
+        part.send = sent.back().data();
+        part.count = countOf(i);
+        part.root = next;
+        sends.push_back(
+            communicator.start(Collective::Send, Reduction::Sum, {part}));
+      }
+      for (uint64_t i = 0; i < kMessages; ++i) {
+        received.emplace_back(countOf(i) * 4 + 1, 'x');
+        Transfer part;
+        part.receive = received.back().data();
+        part.count = countOf(i);
+        part.root = before;
+        receives.push_back(
+            communicator.start(Collective::Receive, Reduction::Sum, {part}));
+      }
+      // A collective between them has an order of its own.
+      runAndCheck(communicator, {Collective::AllReduce,
+                                 Reduction::Sum,
+                                 {{DataType::F32, 100, 0}},
+                                 false,
+                                 3});
+      inOwnOrder(kMessages, 7, rank,
+                 [&](size_t i) { communicator.wait(receives[i]); });
+      inOwnOrder(kMessages, 8, rank,
+                 [&](size_t i) { communicator.wait(sends[i]); });
+      for (uint64_t i = 0; i < kMessages; ++i) {
+        std::vector<char> wanted =
+            makeElements(DataType::F32, i, before, countOf(i));
+        wanted.push_back('x');
+        EXPECT_EQ(received[i], wanted) << "message " << i;
+      }
+    });
+  }
+}
+
 TEST(Conformance, TwoCommunicators) {
   for (int ranks : groupSizes())
     onRanks(ranks, [&](Communicator &first) {

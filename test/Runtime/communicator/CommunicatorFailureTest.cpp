@@ -70,6 +70,74 @@ Transfer part(uint64_t count, DataType type = DataType::F32, int root = 0) {
 
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// From one rank to another
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A part that sends or receives `count` elements of `buffer`.
+Transfer partWith(std::vector<float> &buffer, uint64_t count, int peer) {
+  Transfer part;
+  part.send = part.receive = buffer.data();
+  part.count = count;
+  part.root = peer;
+  return part;
+}
+
+} // namespace
+
+TEST(Failure, AMessageOfAnotherSizeIsAnError) {
+  const auto errors = errorsOf(2, 600, [&](Communicator &communicator) {
+    std::vector<float> buffer(8);
+    const bool sends = communicator.rank() == 0;
+    communicator.run(sends ? Collective::Send : Collective::Receive,
+                     Reduction::Sum,
+                     {partWith(buffer, sends ? 8 : 5, sends ? 1 : 0)});
+  });
+  expectAll(errors, {"a receive of 5 x f32 from rank 0", "on rank 1",
+                     "the other rank sends 8 x f32"});
+}
+
+TEST(Failure, AMessageThatNobodySendsOrReceivesIsAnError) {
+  for (const Collective kind : {Collective::Send, Collective::Receive}) {
+    const bool sends = kind == Collective::Send;
+    const auto errors = errorsOf(2, 600, [&](Communicator &communicator) {
+      std::vector<float> buffer(8);
+      if (communicator.rank() == 0)
+        communicator.run(kind, Reduction::Sum, {partWith(buffer, 8, 1)});
+    });
+    EXPECT_NE(errors[0].find(sends ? "rank 1 left without receiving it"
+                                   : "rank 1 left without sending it"),
+              std::string::npos)
+        << errors[0];
+  }
+}
+
+TEST(Failure, AMessageToOneselfIsAnError) {
+  const auto errors = errorsOf(2, 600, [&](Communicator &communicator) {
+    std::vector<float> buffer(8);
+    communicator.run(Collective::Send, Reduction::Sum,
+                     {partWith(buffer, 8, communicator.rank())});
+  });
+  expectAll(errors, {"wanted one part, and another rank of the group"});
+}
+
+TEST(Failure, AMessageThatIsNeverWaitedForIsAnError) {
+  const auto errors = errorsOf(2, 600, [&](Communicator &communicator) {
+    std::vector<float> buffer(8);
+    if (communicator.rank() == 0)
+      communicator.start(Collective::Send, Reduction::Sum,
+                         {partWith(buffer, 8, 1)});
+    else
+      communicator.run(Collective::AllReduce, Reduction::Sum,
+                       {partWith(buffer, 8, 0)});
+  });
+  EXPECT_NE(errors[1].find("rank 0 of 2 left without waiting for 1 started"),
+            std::string::npos)
+      << errors[1];
+}
+
 TEST(InProcessFailure, OtherKind) {
   expectAll(mismatch(Collective::AllReduce, Reduction::Sum, {part(4)},
                      Collective::Broadcast, Reduction::Sum, {part(4)}),

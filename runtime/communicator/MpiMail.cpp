@@ -1,0 +1,120 @@
+#include "communicator/MpiMail.h"
+
+#include <algorithm>
+#include <set>
+
+namespace zrt::mpi {
+namespace {
+
+constexpr int kHeaderTag = 4, kBytesTag = 5;
+constexpr uint64_t kMessageBytes = uint64_t(1) << 30; ///< MPI counts by int
+
+} // namespace
+
+void Mail::start(uint64_t ticket, bool isSend, const Transfer &transfer) {
+  started_.push_back(std::make_unique<Started>());
+  Started &started = *started_.back();
+  started.ticket = ticket;
+  started.isSend = isSend;
+  started.peer = transfer.root;
+  started.transfer = transfer;
+  if (!isSend) {
+    check(MPI_Irecv(&started.header, sizeof(Header), MPI_BYTE, started.peer,
+                    kHeaderTag, comm_, started.headers.add()),
+          "MPI_Irecv");
+    return;
+  }
+  started.header = {transfer.count, uint64_t(transfer.type)};
+  check(MPI_Isend(&started.header, sizeof(Header), MPI_BYTE, started.peer,
+                  kHeaderTag, comm_, started.headers.add()),
+        "MPI_Isend");
+  moveBytes(started);
+}
+
+void Mail::moveBytes(Started &started) {
+  started.hasBytes = true;
+  const Transfer &transfer = started.transfer;
+  const uint64_t all = transfer.count * sizeOf(transfer.type);
+  for (uint64_t begin = 0; begin < all; begin += kMessageBytes) {
+    const int size = static_cast<int>(std::min(kMessageBytes, all - begin));
+    if (started.isSend)
+      check(MPI_Isend(static_cast<const char *>(transfer.send) + begin, size,
+                      MPI_BYTE, started.peer, kBytesTag, comm_,
+                      started.bytes.add()),
+            "MPI_Isend");
+    else
+      check(MPI_Irecv(static_cast<char *>(transfer.receive) + begin, size,
+                      MPI_BYTE, started.peer, kBytesTag, comm_,
+                      started.bytes.add()),
+            "MPI_Irecv");
+  }
+}
+
+/// Bytes of several messages of one rank arrive in the order in which their
+/// receives are made.
+bool Mail::progress(std::string &error) {
+  bool moved = false;
+  std::set<int> blocked;
+  for (auto &entry : started_) {
+    Started &started = *entry;
+    moved |= started.headers.poll();
+    moved |= started.bytes.poll();
+    if (started.hasBytes)
+      continue;
+    if (started.headers.active() || blocked.count(started.peer)) {
+      blocked.insert(started.peer);
+      continue;
+    }
+    if (started.header.count != started.transfer.count ||
+        started.header.type != uint64_t(started.transfer.type)) {
+      error = describe(started.ticket) + ": the other rank sends " +
+              std::to_string(started.header.count) + " x " +
+              (started.header.type < uint64_t(kCountOf<DataType>)
+                   ? nameOf(kCasesOf<DataType>[started.header.type])
+                   : "an unknown type");
+      return moved;
+    }
+    moveBytes(started);
+    moved = true;
+  }
+  return moved;
+}
+
+Mail::Started *Mail::find(uint64_t ticket) const {
+  for (const auto &started : started_)
+    if (started->ticket == ticket)
+      return started.get();
+  return nullptr;
+}
+
+bool Mail::isDone(uint64_t ticket) const {
+  const Started &started = *find(ticket);
+  return started.hasBytes && !started.headers.active() &&
+         !started.bytes.active();
+}
+
+void Mail::forget(uint64_t ticket) {
+  started_.erase(
+      std::find_if(started_.begin(), started_.end(), [&](const auto &started) {
+        return started->ticket == ticket;
+      }));
+}
+
+std::string Mail::describe(uint64_t ticket) const {
+  const Started &started = *find(ticket);
+  return std::string(started.isSend ? "a send of " : "a receive of ") +
+         std::to_string(started.transfer.count) + " x " +
+         nameOf(started.transfer.type) + (started.isSend ? " to" : " from") +
+         " rank " + std::to_string(started.peer);
+}
+
+void Mail::cancel() {
+  for (auto &started : started_)
+    if (!started->isSend) {
+      started->headers.cancelReceives();
+      started->bytes.cancelReceives();
+    }
+  started_.clear();
+}
+
+} // namespace zrt::mpi
