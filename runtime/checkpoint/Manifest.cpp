@@ -49,25 +49,47 @@ uint64_t Manifest::bytes() const {
 // What a program keeps
 //===----------------------------------------------------------------------===//
 
+/// A parameter of any stage of a pipeline.
+static StoredTensor describeStored(const StoredParameter &stored) {
+  const std::string what = "parameter '" + stored.name + "'";
+  StoredTensor tensor;
+  tensor.name = stored.name;
+  tensor.shape = stored.shape;
+  tensor.modelType = storedTypeOf(stored.modelType, what);
+  tensor.trainable = stored.trainable;
+  tensor.states.push_back({kValueName, storedTypeOf(stored.type, what)});
+  for (const auto &[name, type] : stored.states)
+    tensor.states.push_back({name, storedTypeOf(type, "state '" + name + "'")});
+  return tensor;
+}
+
+static StoredTensor describeOwn(const Program &program,
+                                const Parameter &parameter) {
+  const Partition &partition = partitionOf(program, parameter);
+  StoredTensor tensor;
+  tensor.name = parameter.name;
+  tensor.shape = parameter.shape;
+  tensor.modelType =
+      storedTypeOf(parameter.modelType, "parameter '" + parameter.name + "'");
+  tensor.trainable = partition.trainable;
+  tensor.states.push_back({kValueName, writtenType(program, parameter)});
+  // The others are the parameter, or a part of it.
+  for (const State &state : partition.states)
+    if (state.start == StateStart::Constant)
+      tensor.states.push_back(
+          {state.name, storedTypeOf(state.type, "state '" + state.name + "'")});
+  return tensor;
+}
+
 std::vector<StoredTensor> zrt::tensorsOf(const Program &program) {
   std::vector<StoredTensor> tensors;
-  for (const Parameter &parameter : program.parameters) {
-    const Partition &partition = partitionOf(program, parameter);
-    StoredTensor tensor;
-    tensor.name = parameter.name;
-    tensor.shape = parameter.shape;
-    tensor.modelType =
-        storedTypeOf(parameter.modelType, "parameter '" + parameter.name + "'");
-    tensor.trainable = partition.trainable;
-    tensor.states.push_back({kValueName, writtenType(program, parameter)});
-    // The others are the parameter, or a part of it.
-    for (const State &state : partition.states)
-      if (state.start == StateStart::Constant)
-        tensor.states.push_back(
-            {state.name,
-             storedTypeOf(state.type, "state '" + state.name + "'")});
-    tensors.push_back(std::move(tensor));
+  if (program.pipeline.isCut()) {
+    for (const StoredParameter &stored : program.pipeline.stored)
+      tensors.push_back(describeStored(stored));
+    return tensors;
   }
+  for (const Parameter &parameter : program.parameters)
+    tensors.push_back(describeOwn(program, parameter));
   return tensors;
 }
 

@@ -36,7 +36,8 @@ struct BackendSetup {
 
 /// Fills what the host says before micro-batch `micro`: the inputs, at
 /// addresses in the order of `Program::inputs`, and of `control` the fields
-/// before `lossSeed`.
+/// before `lossSeed`. `inputs` is null where they are there already: before the
+/// backward pass of a stage of a pipeline.
 using FillMicro =
     std::function<void(int micro, Control &control, void *const *inputs)>;
 

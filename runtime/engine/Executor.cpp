@@ -87,7 +87,8 @@ void Executor::makeGroups() {
   groups.resize(program.mesh.groups.size());
   sent.groups.assign(program.mesh.groups.size(), {});
   for (uint32_t group = kAllRanks + 1; group < groups.size(); ++group) {
-    bool isNamed = false;
+    // All ranks make the same ones, also where they run different stages.
+    bool isNamed = program.pipeline.isCut();
     for (const auto &[name, region] : program.regions())
       for (const Command &command : region->commands)
         isNamed |= !command.parts.empty() && command.group == group;
@@ -153,7 +154,9 @@ void *Executor::address(const BufferRef &buffer) const {
   const int space = buffer.space();
   const bool isKnown = space >= 0 && space < kSpaceCount;
   const int64_t index = program.mesh.indexIn(buffer.group, communicator.rank());
-  const uint64_t offset = buffer.offset + uint64_t(index) * buffer.stride;
+  uint64_t offset = buffer.offset + uint64_t(index) * buffer.stride;
+  if (isKnown && buffer.arena == Arena::Stash)
+    offset += slot * (program.arenaBytes[space] / program.pipeline.slots);
   if (!isKnown || buffer.bytes > program.arenaBytes[space] ||
       offset > program.arenaBytes[space] - buffer.bytes)
     throw std::runtime_error(
@@ -211,7 +214,7 @@ Executor::Action Executor::planCollective(const Command &command) {
 
 void Executor::planRegion(const Region &region, std::vector<Action> &actions,
                           const char *name) {
-  std::vector<char> startedHere(tickets.size(), 0);
+  std::vector<char> startedHere(starts.size(), 0);
   for (const Command &command : region.commands) {
     try {
       Action action;
@@ -280,9 +283,10 @@ void Executor::plan(const KernelMaker &make, Memory *where) {
     for (const Command &command : region->commands)
       if (command.opcode != Opcode::Kernel || runsBeside(command))
         ticketCount = std::max<size_t>(ticketCount, command.ticket + 1ul);
-  tickets.assign(ticketCount, 0);
-  started.assign(ticketCount, nullptr);
-  done.assign(ticketCount, 0);
+  const size_t slots = program.pipeline.slots;
+  tickets.assign(ticketCount * slots, 0);
+  started.assign(ticketCount * slots, nullptr);
+  done.assign(ticketCount * slots, 0);
 
   starts.assign(ticketCount, nullptr);
   for (const auto &[name, region] : program.regions())
@@ -291,8 +295,13 @@ void Executor::plan(const KernelMaker &make, Memory *where) {
         starts[command.ticket] = &command;
 
   plans.clear();
-  for (const auto &[name, region] : program.regions())
-    planRegion(*region, plans[region], name);
+  for (const auto &[name, region] : program.regions()) {
+    const bool isPass = region == &program.forward || region == &program.micro;
+    plans[region].resize(isPass ? slots : 1);
+    for (slot = 0; slot < plans[region].size(); ++slot)
+      planRegion(*region, plans[region][slot], name);
+  }
+  slot = 0;
 }
 
 /// Of a ticket, only one has copies, or none.
@@ -304,6 +313,8 @@ void Executor::waitForCopies(uint32_t ticket) {
 
 void Executor::execute(const Action &action) {
   const Command &command = *action.command;
+  // Each slot has operations of its own in flight.
+  const size_t ticket = command.ticket + slot * starts.size();
   if (command.opcode == Opcode::Kernel) {
     // What has no queue of its own runs here.
     if (action.copies)
@@ -312,26 +323,26 @@ void Executor::execute(const Action &action) {
     else
       action.kernel->run(action.buffers.data(), workspace);
     if (runsBeside(command))
-      done[command.ticket] = 1;
+      done[ticket] = 1;
     return;
   }
   if (command.opcode == Opcode::Wait) {
-    if (std::exchange(done[command.ticket], 0))
+    if (std::exchange(done[ticket], 0))
       return waitForCopies(command.ticket);
-    if (!started[command.ticket]) {
+    if (!started[ticket]) {
       if (action.mayBeIdle)
         return;
       throw std::logic_error("waits for an operation that was not started");
     }
-    Communicator *owner = std::exchange(started[command.ticket], nullptr);
-    owner->wait(tickets[command.ticket]);
+    Communicator *owner = std::exchange(started[ticket], nullptr);
+    owner->wait(tickets[ticket]);
     return;
   }
-  if (started[command.ticket])
+  if (started[ticket])
     throw std::logic_error("starts an operation that is still running");
-  tickets[command.ticket] = action.communicator->startOn(
+  tickets[ticket] = action.communicator->startOn(
       command.stream, command.collective, action.reduction, action.transfers);
-  started[command.ticket] = action.communicator;
+  started[ticket] = action.communicator;
   const auto kind = static_cast<size_t>(command.traffic);
   const auto count = [&](SentCounts &counts) {
     counts.elements[kind] += action.elements;
@@ -347,7 +358,7 @@ void Executor::judgeAgain() {
   const double loss = context.control->lossSum,
                weight = context.control->weightSum;
   std::set<uint32_t> added;
-  for (const Action &action : plans.at(&program.apply)) {
+  for (const Action &action : plans.at(&program.apply).front()) {
     const Command &command = *action.command;
     const bool isPart = command.opcode == Opcode::Wait
                             ? added.count(command.ticket) != 0
@@ -367,7 +378,7 @@ void Executor::judgeAgain() {
 }
 
 void Executor::run(const Region &region) {
-  for (const Action &action : plans.at(&region)) {
+  for (const Action &action : plans.at(&region)[slot]) {
     const int64_t begin = hook ? now() : 0;
     if (mark)
       mark(action.command);
@@ -390,6 +401,20 @@ void Executor::run(const Region &region) {
 }
 
 void Executor::runInitialize() { run(program.initialize); }
+
+void Executor::run(const Turn &turn) {
+  slot = turn.slot;
+  run(turn.isBackward ? program.micro : program.forward);
+  slot = 0;
+}
+
+void *Executor::addressIn(uint32_t inSlot, const BufferRef &buffer) {
+  slot = inSlot;
+  void *found = address(buffer);
+  slot = 0;
+  return found;
+}
+
 void Executor::runMicro(int64_t index) { run(program.regionOfMicro(index)); }
 void Executor::runApply() { run(program.apply); }
 void Executor::runEvaluate() { run(program.evaluate); }

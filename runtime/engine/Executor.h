@@ -81,6 +81,8 @@ public:
   void runInitialize();
   /// Micro-batch `index` of an update.
   void runMicro(int64_t index);
+  /// One pass of a micro-batch through a stage of a pipeline.
+  void run(const Turn &turn);
   void runApply();
   void runEvaluate();
   /// Runs again what judges the gradients of an update, once they were changed.
@@ -114,6 +116,8 @@ public:
   /// The address of `buffer` on this rank. Throws std::runtime_error where it
   /// leaves its arena.
   void *address(const BufferRef &buffer) const;
+  /// The same in a slot of the stash.
+  void *addressIn(uint32_t slot, const BufferRef &buffer);
 
 private:
   struct Action;
@@ -142,13 +146,16 @@ private:
   std::vector<std::unique_ptr<Communicator>> groups;
   KernelContext context;
   std::vector<std::unique_ptr<Kernel>> kernels;
-  std::map<const Region *, std::vector<Action>> plans; ///< of each region
-  std::vector<Communicator::Ticket> tickets;           ///< by program ticket
-  /// By program ticket: whose operation runs; null where none does.
+  /// Of each region, in each slot of the stash where it reads or writes that.
+  std::map<const Region *, std::vector<std::vector<Action>>> plans;
+  uint32_t slot = 0; ///< of the pass that runs, or is planned
+  /// By slot and program ticket.
+  std::vector<Communicator::Ticket> tickets;
+  /// The same: whose operation runs; null where none does.
   std::vector<Communicator *> started;
   /// By program ticket: a command that starts what its waits are for.
   std::vector<const Command *> starts;
-  /// By program ticket: whether kernels ran that its wait is for.
+  /// By slot and program ticket: whether kernels ran that its wait is for.
   std::vector<char> done;
   std::unique_ptr<std::byte[]> workspaceStorage; ///< on the host
   Memory *memory = nullptr;                      ///< else, whose it is

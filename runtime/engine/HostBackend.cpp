@@ -79,9 +79,10 @@ std::vector<std::string> HostBackend::choices() const {
 void HostBackend::plan() {
   executor.setFileCopies(fileCopies.get());
   executor.plan(makeKernel);
-  inputs.clear();
-  for (const Input &input : program.inputs)
-    inputs.push_back(executor.address(input.buffer));
+  inputs.assign(program.pipeline.slots, {});
+  for (uint32_t slot = 0; slot < inputs.size(); ++slot)
+    for (const Input &input : program.inputs)
+      inputs[slot].push_back(executor.addressIn(slot, input.buffer));
 }
 
 HostBackend::~HostBackend() {
@@ -93,9 +94,23 @@ HostBackend::~HostBackend() {
 void HostBackend::initialize() { executor.runInitialize(); }
 
 void HostBackend::update(const FillMicro &fill) {
+  if (program.pipeline.isCut())
+    return updateStage(fill);
   for (int micro = 0; micro < program.training.accumulation; ++micro) {
-    fill(micro, memory.control(), inputs.data());
+    fill(micro, memory.control(), inputs.front().data());
     executor.runMicro(micro);
+  }
+  executor.runApply();
+}
+
+/// Inputs are filled for the forward pass, and stay for the backward pass.
+void HostBackend::updateStage(const FillMicro &fill) {
+  // A stage without the loss adds nothing to the sums of all ranks.
+  memory.control().lossSum = memory.control().weightSum = 0;
+  for (const Turn &turn : program.pipeline.order) {
+    fill(int(turn.micro), memory.control(),
+         turn.isBackward ? nullptr : inputs[turn.slot].data());
+    executor.run(turn);
   }
   executor.runApply();
 }
@@ -103,7 +118,7 @@ void HostBackend::update(const FillMicro &fill) {
 void HostBackend::evaluate(const FillMicro &fill) {
   // Gathers of updated parameters may still run for the next micro-batch.
   executor.drain();
-  fill(0, memory.control(), inputs.data());
+  fill(0, memory.control(), inputs.front().data());
   executor.runEvaluate();
 }
 

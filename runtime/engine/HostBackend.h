@@ -44,6 +44,8 @@ public:
   void judgeAgain() override { executor.judgeAgain(); }
 
 private:
+  void updateStage(const FillMicro &fill);
+
   const Program &program;
   KernelMaker makeKernel;
   ThreadPool pool;
@@ -51,7 +53,8 @@ private:
   std::unique_ptr<FileCopies> fileCopies;
   Arenas memory;
   Executor executor;
-  std::vector<void *> inputs; ///< in the order of `Program::inputs`
+  /// By slot, in the order of `Program::inputs`.
+  std::vector<std::vector<void *>> inputs;
 };
 
 /// Makes host backends whose kernels come from `makeKernel`.

@@ -1,6 +1,7 @@
 #include "engine/Trainer.h"
 
 #include "engine/LearningRate.h"
+#include "io/Together.h"
 #include "state/Elements.h"
 #include "state/Pieces.h"
 
@@ -33,14 +34,25 @@ std::string declarationOf(const Program &program, size_t partition, int rank,
   return found;
 }
 
-/// The outputs of an evaluation that have a mean, the loss first.
-std::vector<const Output *> scalarsOf(const Program &program) {
-  std::vector<const Output *> found;
+/// The output of that name that this rank has; null where another stage of a
+/// pipeline has it.
+const Output *findOutput(const Program &program, const std::string &name) {
+  for (const Output &output : program.evaluate.outputs)
+    if (output.name == name)
+      return &output;
+  return nullptr;
+}
+
+/// The names of outputs of an evaluation that have a mean, the loss first.
+std::vector<std::string> scalarsOf(const Program &program) {
+  if (program.pipeline.isCut())
+    return program.pipeline.scalars;
+  std::vector<std::string> found;
   for (const Output &output : program.evaluate.outputs)
     if (output.type.elements() == 1 && isFloat(output.type.type))
       found.insert(output.name == "loss" ? found.begin() : found.end(),
-                   &output);
-  if (found.empty() || found.front()->name != "loss")
+                   output.name);
+  if (found.empty() || found.front() != "loss")
     throw std::runtime_error(
         "the program's evaluation leaves no output 'loss'");
   return found;
@@ -97,7 +109,8 @@ UpdateReport Trainer::update(const FillInputs &fill) {
     control.evaluating = 0;
     control.microIndex = micro;
     control.batch = uint64_t(done) * program.training.accumulation + micro;
-    fill(micro, inputs);
+    if (inputs)
+      fill(micro, inputs);
   });
   ++done;
   UpdateReport result = report(before, scale);
@@ -121,7 +134,7 @@ UpdateReport Trainer::report(const Traffic &before, double scale) {
   const double weights =
       control.weightSum != 0
           ? control.weightSum
-          : double(program.training.ranks) * program.training.accumulation;
+          : double(program.lossRanks()) * program.training.accumulation;
   result.loss = control.lossSum / weights;
   result.gradientNorm = control.norm;
   for (size_t i = program.partitions.size(); i-- > 0;)
@@ -145,29 +158,28 @@ void Trainer::checkIds() const {
 }
 
 std::string Trainer::blame() {
-  // Every rank knows its own slices only. The count of non-finite elements is
-  // reduced, so all ranks come here together.
-  const int ranks = communicator.ranks();
-  const size_t groups = program.partitions.size();
-  std::vector<int64_t> first(size_t(ranks) * groups);
-  Transfer transfer;
-  transfer.send = backend.control().firstNonFinite;
-  transfer.receive = first.data();
-  transfer.count = groups;
-  transfer.type = DataType::I64;
-  communicator.run(Collective::AllGather, Reduction::Sum, {transfer});
-  for (int rank = 0; rank < ranks; ++rank)
-    for (size_t i = 0; i < groups; ++i) {
-      const int64_t stored = first[size_t(rank) * groups + i];
-      if (stored < 0)
-        continue;
-      return "the gradient of " +
+  // Every rank knows its own slices only, and of a pipeline its own stage. The
+  // count of non-finite elements is reduced, so all ranks come here together.
+  const int rank = communicator.rank();
+  std::string mine;
+  for (size_t i = 0; i < program.partitions.size() && mine.empty(); ++i) {
+    const int64_t stored = backend.control().firstNonFinite[i];
+    if (stored >= 0)
+      mine = "the gradient of " +
              describeElement(program, int(i),
                              program.partitions[i].shardedOptimizer, rank,
                              uint64_t(stored)) +
              declarationOf(program, i, rank, uint64_t(stored)) +
              " is not finite on rank " + std::to_string(rank);
-    }
+  }
+  const auto ranks = size_t(communicator.ranks());
+  int64_t hasText = !mine.empty();
+  std::vector<int64_t> all(ranks);
+  communicator.run(Collective::AllGather, Reduction::Sum,
+                   {{&hasText, all.data(), 1, DataType::I64}});
+  for (size_t other = 0; other < ranks; ++other)
+    if (all[other])
+      return broadcastText(communicator, mine, int(other));
   return "";
 }
 
@@ -190,29 +202,39 @@ EvaluationReport Trainer::evaluate(int64_t count) {
 EvaluationReport
 Trainer::evaluate(int64_t count, const FillInputs &fill,
                   const std::function<void(int64_t micro)> &visit) {
-  const std::vector<const Output *> scalars = scalarsOf(program);
+  const std::vector<std::string> names = scalarsOf(program);
+  std::vector<const Output *> scalars;
+  for (const std::string &name : names)
+    scalars.push_back(findOutput(program, name));
+  const bool hasLoss = scalars.front() != nullptr;
   const Output &weight = program.evaluate.weight;
   // Behind the sums of the outputs, the loss first, that of the weights.
   std::vector<double> sums(scalars.size() + 1);
   for (int64_t batch = 0; batch < count; ++batch) {
     evaluateInputs([&](void *const *inputs) { fill(batch, inputs); });
-    const double share = weight.name.empty() ? 1 : readScalar(backend, weight);
-    // What weighs nothing has counted nothing, and its mean may be no number.
-    if (share != 0)
-      sums[0] += share * readScalar(backend, *scalars[0]);
-    sums.back() += share;
-    for (size_t i = 1; i < scalars.size(); ++i)
-      sums[i] += readScalar(backend, *scalars[i]);
+    if (hasLoss)
+      addScalars(scalars, weight, sums);
     if (visit)
       visit(batch);
   }
   if (communicator.ranks() > 1)
     communicator.run(Collective::AllReduce, Reduction::Sum,
                      {{sums.data(), sums.data(), sums.size(), DataType::F64}});
-  const double all = double(count) * communicator.ranks();
+  const double all = double(count) * double(program.lossRanks());
   EvaluationReport result;
   result.loss = sums.back() != 0 ? sums[0] / sums.back() : 0;
   for (size_t i = 1; i < scalars.size(); ++i)
-    result.outputs.emplace_back(scalars[i]->name, sums[i] / all);
+    result.outputs.emplace_back(names[i], sums[i] / all);
   return result;
+}
+
+void Trainer::addScalars(const std::vector<const Output *> &scalars,
+                         const Output &weight, std::vector<double> &sums) {
+  const double share = weight.name.empty() ? 1 : readScalar(backend, weight);
+  // What weighs nothing has counted nothing, and its mean may be no number.
+  if (share != 0)
+    sums[0] += share * readScalar(backend, *scalars[0]);
+  sums.back() += share;
+  for (size_t i = 1; i < scalars.size(); ++i)
+    sums[i] += readScalar(backend, *scalars[i]);
 }

@@ -78,6 +78,8 @@ private:
   UpdateReport report(const Traffic &before, double scale);
   void checkIds() const;
   std::string blame();
+  void addScalars(const std::vector<const Output *> &scalars,
+                  const Output &weight, std::vector<double> &sums);
 
   const Program &program;
   Backend &backend;

@@ -129,8 +129,10 @@ const std::vector<KernelSchema> &zrt::stepKernelSchemas() {
       {"zero.copy", "from:any[n] to:any[n] ->", "updated:int?", nullptr,
        nullptr, checkCopy},
       {"zero.clear", "to:any[..] ->"},
-      // With `owner`, an index in `group`, only that rank adds.
-      {"zero.accumulate", "from:T[n] sum:U[n] ->", "owner:int? group:int?",
+      // With `owner`, an index in `group`, only that rank adds. The first
+      // micro-batch of an update overwrites, but with `add`.
+      {"zero.accumulate", "from:T[n] sum:U[n] ->",
+       "owner:int? group:int? add:int?",
        [](Shapes s) -> uint64_t { return s.size("n"); }, accumulateBytes},
       // Packed as Quantization and QuantizedPieces say.
       {"zero.quantize", "from:T[n] -> to:i8[m]",

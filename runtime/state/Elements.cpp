@@ -237,6 +237,8 @@ struct Holders {
 static Holders holdersOf(const Program &program, const Parameter &parameter,
                          bool sharded, int rank) {
   std::vector<uint32_t> groups;
+  if (program.pipeline.isCut())
+    groups.push_back(program.pipeline.group);
   if (sharded)
     groups.push_back(partitionOf(program, parameter).group);
   for (const ParameterCut &cut : parameter.cuts)
@@ -247,9 +249,19 @@ static Holders holdersOf(const Program &program, const Parameter &parameter,
           uint64_t(program.mesh.numberOf(groups, rank))};
 }
 
+bool zrt::isWrittenElsewhere(const Program &program,
+                             const Parameter &parameter) {
+  const std::vector<StoredParameter> &all = program.pipeline.stored;
+  return std::any_of(all.begin(), all.end(), [&](const StoredParameter &each) {
+    return each.name == parameter.name && each.stage != program.pipeline.stage;
+  });
+}
+
 void zrt::forEachShare(const Program &program, const Parameter &parameter,
                        bool sharded, int rank,
                        const std::function<void(const Piece &)> &body) {
+  if (isWrittenElsewhere(program, parameter))
+    return;
   const Holders holders = holdersOf(program, parameter, sharded, rank);
   forEachPiece(program, parameter, sharded, rank, [&](const Piece &piece) {
     // Of what several ranks hold, each takes an equal share.

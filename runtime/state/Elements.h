@@ -52,6 +52,10 @@ void readParameter(const Program &program, const Arenas &arenas, int rank,
 /// Whether ranks store slices of what `readParameter` reads.
 bool isValueSharded(const Partition &partition);
 
+/// Whether an earlier stage of a pipeline has the parameter as well, and writes
+/// it to files.
+bool isWrittenElsewhere(const Program &program, const Parameter &parameter);
+
 /// Calls `body` with each piece that is `rank`'s to write of what it stores of
 /// `parameter`, in rising order. The pieces of all ranks are the parameter,
 /// each element once.

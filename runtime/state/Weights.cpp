@@ -17,6 +17,7 @@
 #include <cstring>
 #include <exception>
 #include <fcntl.h>
+#include <map>
 #include <memory>
 #include <set>
 #include <stdexcept>
@@ -61,6 +62,29 @@ private:
   size_t count = 0;
 };
 
+/// A parameter as a file of weights has it.
+struct FileTensor {
+  std::string name;
+  std::vector<int64_t> shape;
+  TensorDataType type;
+};
+
+/// In the order of their declarations; of all stages.
+std::vector<FileTensor> fileTensorsOf(const Program &program) {
+  std::vector<FileTensor> tensors;
+  if (program.pipeline.isCut()) {
+    for (const StoredParameter &each : program.pipeline.stored)
+      tensors.push_back(
+          {each.name, each.shape,
+           storedTypeOf(each.type, "parameter '" + each.name + "'")});
+    return tensors;
+  }
+  for (const Parameter &parameter : program.parameters)
+    tensors.push_back(
+        {parameter.name, parameter.shape, writtenType(program, parameter)});
+  return tensors;
+}
+
 } // namespace
 
 static void checkNames(const std::string &path, const TensorFiles &files,
@@ -69,19 +93,19 @@ static void checkNames(const std::string &path, const TensorFiles &files,
       extra("tensors that are no parameters of this model"),
       shapes("other shapes"), types("other types");
   std::set<std::string> known;
-  for (const Parameter &parameter : program.parameters) {
-    known.insert(parameter.name);
-    const TensorPlace *place = files.find(parameter.name);
+  for (const FileTensor &wanted : fileTensorsOf(program)) {
+    known.insert(wanted.name);
+    const TensorPlace *place = files.find(wanted.name);
     if (!place) {
-      missing.add(parameter.name);
+      missing.add(wanted.name);
       continue;
     }
     const TensorEntry *entry = place->entry;
-    if (entry->shape != parameter.shape)
-      shapes.add(parameter.name + " (found " + shapeText(entry->shape) +
-                 ", wanted " + shapeText(parameter.shape) + ")");
+    if (entry->shape != wanted.shape)
+      shapes.add(wanted.name + " (found " + shapeText(entry->shape) +
+                 ", wanted " + shapeText(wanted.shape) + ")");
     if (!isFloatType(entry->type))
-      types.add(parameter.name + " (found " + nameOf(entry->type) +
+      types.add(wanted.name + " (found " + nameOf(entry->type) +
                 ", wanted F32, F16 or BF16)");
   }
   for (const TensorPlace &place : files.tensors())
@@ -129,14 +153,14 @@ StartingValues zrt::loadWeights(const std::string &path, const Program &program,
 // Saving
 //===----------------------------------------------------------------------===//
 
-/// The file's tensors in declaration order, without their places.
+/// The file's tensors, without their places.
 static std::vector<TensorEntry> entriesOf(const Program &program) {
   std::vector<TensorEntry> entries;
-  for (const Parameter &parameter : program.parameters) {
+  for (const FileTensor &tensor : fileTensorsOf(program)) {
     TensorEntry entry;
-    entry.name = parameter.name;
-    entry.type = writtenType(program, parameter);
-    entry.shape = parameter.shape;
+    entry.name = tensor.name;
+    entry.type = tensor.type;
+    entry.shape = tensor.shape;
     entries.push_back(std::move(entry));
   }
   return entries;
@@ -212,16 +236,22 @@ void zrt::readModelValues(const Program &program, const Arenas &arenas,
 static void writeShare(const TogetherFile &file, const Program &program,
                        const Arenas &arenas, int rank,
                        const StartingValues &start) {
+  std::map<std::string, size_t> places;
+  for (size_t i = 0; i < file.tensors().size(); ++i)
+    places[file.tensors()[i].name] = i;
   std::vector<char> bytes;
-  for (size_t i = 0; i < file.tensors().size(); ++i) {
-    const TensorDataType type = file.tensors()[i].type;
+  for (const Parameter &parameter : program.parameters) {
+    if (isWrittenElsewhere(program, parameter))
+      continue;
+    const size_t place = places.at(parameter.name);
+    const TensorDataType type = file.tensors()[place].type;
     uint64_t width = sizeOf(type);
     readModelValues(
-        program, arenas, rank, program.parameters[i], start,
+        program, arenas, rank, parameter, start,
         [&](uint64_t element, uint64_t count, const float *values) {
           bytes.resize(count * width);
           storeElements(floatTypeOf(type), false, values, bytes.data(), count);
-          file.write(i, element * width, bytes.data(), bytes.size());
+          file.write(place, element * width, bytes.data(), bytes.size());
         });
   }
 }

@@ -69,16 +69,31 @@ struct Claim {
   int64_t value;
 };
 
-std::vector<Claim> claimsOf(const Program &program, const Options &options,
-                            const Data &data) {
+/// Of the programs of all stages.
+int64_t hashOfPrograms(const Run &run) {
+  return hashOf(run.stages ? serializeStages(*run.stages)
+                           : serialize(run.program));
+}
+
+int64_t hashOfCollectives(const Run &run) {
+  if (!run.stages)
+    return int64_t(collectiveHash(run.program));
+  uint64_t hash = 0;
+  for (const Program &stage : *run.stages)
+    hash = mixBits(hash, collectiveHash(stage));
+  return int64_t(hash);
+}
+
+std::vector<Claim> claimsOf(const Run &run, const Data &data) {
+  const Options &options = run.options;
   int64_t temperature, lossScale;
   std::memcpy(&temperature, &options.temperature, sizeof(temperature));
   std::memcpy(&lossScale, &options.lossScale, sizeof(lossScale));
   return {
       // It is part of the program that runs.
       {"--loss-scale", lossScale},
-      {"the compiled program", hashOf(serialize(program))},
-      {"the order of collectives", int64_t(collectiveHash(program))},
+      {"the compiled program", hashOfPrograms(run)},
+      {"the order of collectives", hashOfCollectives(run)},
       {"--seed", int64_t(options.seed)},
       {"--steps", options.steps},
       {"--eval-every", options.evalEvery},
@@ -132,7 +147,7 @@ void RankRun::checkAgreement() {
   const size_t ranks = size_t(communicator.ranks());
   if (ranks == 1)
     return;
-  const std::vector<Claim> claims = claimsOf(program, options, data);
+  const std::vector<Claim> claims = claimsOf(run, data);
   std::vector<int64_t> mine;
   for (const Claim &claim : claims)
     mine.push_back(claim.value);

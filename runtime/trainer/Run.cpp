@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <ostream>
@@ -44,14 +45,31 @@ Data openRunData(const Run &run) {
   return data;
 }
 
+/// Bytes of host memory of a rank; of several stages, the mean.
+uint64_t bytesOf(const Run &run,
+                 const std::function<uint64_t(const Program &)> &measure) {
+  if (!run.stages)
+    return measure(run.program);
+  uint64_t sum = 0;
+  for (const Program &stage : *run.stages)
+    if (__builtin_add_overflow(sum, measure(stage), &sum))
+      return UINT64_MAX;
+  return (sum + run.stages->size() - 1) / run.stages->size();
+}
+
+uint64_t arenaBytesOf(const Run &run) {
+  return bytesOf(run, [&](const Program &program) {
+    return hostBytesOf(program, run.isForDevice);
+  });
+}
+
 /// Throws where the ranks would need more than this machine has. On all ranks
 /// of it before any of them takes something.
 void checkMemory(const Run &run, const LocalRanks &ranks) {
   if (run.options.action != Options::Action::Train || run.options.overcommit)
     return;
   const std::string lack =
-      lackOfMemory(hostBytesOf(run.program, run.isForDevice), ranks,
-                   memoryLimits(run.memoryRoot));
+      lackOfMemory(arenaBytesOf(run), ranks, memoryLimits(run.memoryRoot));
   if (!lack.empty())
     throw std::runtime_error(lack);
 }
@@ -60,20 +78,21 @@ void checkMemory(const Run &run, const LocalRanks &ranks) {
 /// there is one.
 Run withCopies(const Run &run, const LocalRanks &ranks) {
   Run result = run;
-  const uint64_t arenas = hostBytesOf(run.program, run.isForDevice);
+  const uint64_t arenas = arenaBytesOf(run);
   uint64_t bytes = 0;
   if (run.options.action != Options::Action::Train || run.options.overcommit ||
       run.options.checkpointEvery == 0)
     return result;
-  if (__builtin_add_overflow(arenas, ShardCopy::bytesOf(run.program), &bytes))
+  if (__builtin_add_overflow(arenas, bytesOf(run, ShardCopy::bytesOf), &bytes))
     bytes = UINT64_MAX;
   result.lackForCopies =
       describeLack(bytes, ranks, memoryLimits(run.memoryRoot));
   return result;
 }
 
-void runRank(const Run &run, const Data &data, Communicator &communicator,
+void runRank(const Run &all, const Data &data, Communicator &communicator,
              int localRanks, Failure &failure) {
+  const Run run = all.forRank(communicator.rank());
   // Where it fails, its memory stays until it has aborted: peers may still read
   // what it has started to send.
   std::unique_ptr<RankRun> rank;

@@ -28,6 +28,25 @@ struct Run {
   /// Why this machine has no memory for the copies that checkpoints are written
   /// from; empty: it has.
   std::string lackForCopies = {};
+  /// The programs of all stages of a pipeline; null: `program` is the only one.
+  const std::vector<Program> *stages = nullptr;
+
+  /// The run of one rank, with the program of its stage.
+  Run forRank(int64_t rank) const {
+    return {stages ? (*stages)[stageOf(*stages, rank)] : program,
+            options,
+            generated,
+            generatedCount,
+            makeBackend,
+            out,
+            errors,
+            terminal,
+            isForDevice,
+            files,
+            memoryRoot,
+            lackForCopies,
+            stages};
+  }
 
   BackendSetup setup() const {
     return {program, options, generated, generatedCount};

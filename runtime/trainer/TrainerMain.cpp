@@ -7,6 +7,7 @@
 #include "trainer/Run.h"
 #include "trainer/StandardStreams.h"
 
+#include <functional>
 #include <iostream>
 #include <new>
 #include <unistd.h>
@@ -17,15 +18,43 @@ namespace {
 
 constexpr int kFailed = 1, kWrongUsage = 2;
 
-/// `program` with the loss scale that the caller gives.
-Program withLossScale(const Program &program, double scale) {
-  Program scaled = program;
-  scaled.training.lossScale.kind = LossScaleKind::Static;
-  scaled.training.lossScale.initial = scale;
-  return scaled;
+/// The stages with the loss scale that the caller gives.
+std::vector<Program> withLossScale(std::vector<Program> stages, double scale) {
+  for (Program &stage : stages) {
+    stage.training.lossScale.kind = LossScaleKind::Static;
+    stage.training.lossScale.initial = scale;
+  }
+  return stages;
 }
 
-int act(const Options &options, const Program &program,
+/// Prints what `print` says of each stage, under its number where there are
+/// several.
+void printStages(const std::vector<Program> &stages, std::ostream &out,
+                 const std::function<void(const Program &)> &print) {
+  for (const Program &stage : stages) {
+    if (stages.size() > 1)
+      out << (&stage == &stages.front() ? "" : "\n") << "stage "
+          << stage.pipeline.stage << " of " << stages.size() << "\n";
+    print(stage);
+  }
+}
+
+/// Refuses what the stages of a pipeline do not do together.
+void checkForStages(const Options &options) {
+  const std::pair<bool, const char *> given[] = {
+      {options.action == Options::Action::Calibrate, "--calibrate"},
+      {options.sample > 0, "--sample"},
+      {!options.saveOutputs.empty(), "--save-outputs"},
+      {!options.dump.empty(), "--dump"}};
+  for (const auto &[isGiven, name] : given)
+    if (isGiven)
+      throw UsageError(std::string(name) +
+                       " does not work where a model is cut into stages; save "
+                       "the weights (--save-weights), and compile it with "
+                       "'pipe' of 1 rank for this");
+}
+
+int act(const Options &options, const std::vector<Program> &stages,
         const EmbeddedProgram &embedded, const BackendMaker &makeBackend,
         std::ostream &out, std::ostream &errors) {
   switch (options.action) {
@@ -33,16 +62,20 @@ int act(const Options &options, const Program &program,
     out << options.help;
     return 0;
   case Options::Action::Schedule:
-    printSchedule(program, out);
+    printStages(stages, out,
+                [&](const Program &stage) { printSchedule(stage, out); });
     return 0;
   case Options::Action::Memory:
-    printMemory(program, out);
-    out << "with --checkpoint-every, besides: "
-        << formatBytes(ShardCopy::bytesOf(program))
-        << " of host memory for a copy of the state\n";
+    printStages(stages, out, [&](const Program &stage) {
+      printMemory(stage, out);
+      out << "with --checkpoint-every, besides: "
+          << formatBytes(ShardCopy::bytesOf(stage))
+          << " of host memory for a copy of the state\n";
+    });
     return 0;
   case Options::Action::Info:
-    printInfo(program, out);
+    printStages(stages, out,
+                [&](const Program &stage) { printInfo(stage, out); });
     if (!embedded.attention.empty())
       out << "attention      " << embedded.attention << "\n";
     return 0;
@@ -54,7 +87,7 @@ int act(const Options &options, const Program &program,
   // to a file: there, lines are not drawn over.
   const bool terminal =
       &out == &std::cout && ::isatty(STDOUT_FILENO) && !launchedUnderMpi();
-  const Run run{program,
+  const Run run{stages.front(),
                 options,
                 embedded.kernels,
                 embedded.kernelCount,
@@ -64,7 +97,9 @@ int act(const Options &options, const Program &program,
                 terminal,
                 embedded.isForDevice,
                 embedded.files,
-                embedded.memoryRoot};
+                embedded.memoryRoot,
+                /*lackForCopies=*/"",
+                stages.size() > 1 ? &stages : nullptr};
   return launch(run);
 }
 
@@ -74,12 +109,22 @@ int zrt::runTrainer(int argc, char **argv, const Program &program,
                     const EmbeddedProgram &embedded,
                     const BackendMaker &makeBackend, std::ostream &out,
                     std::ostream &errors) {
+  return runTrainer(argc, argv, std::vector<Program>{program}, embedded,
+                    makeBackend, out, errors);
+}
+
+int zrt::runTrainer(int argc, char **argv, const std::vector<Program> &stages,
+                    const EmbeddedProgram &embedded,
+                    const BackendMaker &makeBackend, std::ostream &out,
+                    std::ostream &errors) {
   try {
     const Options options =
-        parseOptions(argc, argv, program, embedded.isForDevice);
+        parseOptions(argc, argv, stages.front(), embedded.isForDevice);
+    if (stages.size() > 1)
+      checkForStages(options);
     if (options.lossScale == 0)
-      return act(options, program, embedded, makeBackend, out, errors);
-    return act(options, withLossScale(program, options.lossScale), embedded,
+      return act(options, stages, embedded, makeBackend, out, errors);
+    return act(options, withLossScale(stages, options.lossScale), embedded,
                makeBackend, out, errors);
   } catch (const UsageError &error) {
     errors << "error: " << error.what() << std::endl;
@@ -96,14 +141,14 @@ int zrt::runTrainer(int argc, char **argv, const Program &program,
 int zrt::trainerMain(int argc, char **argv, const EmbeddedProgram &embedded,
                      const BackendMaker &makeBackend) {
   prepareStandardStreams();
-  Program program;
+  std::vector<Program> stages;
   std::string reason;
-  if (!parse(embedded.bytes, size_t(embedded.size), program, reason)) {
+  if (!parseStages(embedded.bytes, size_t(embedded.size), stages, reason)) {
     std::cerr << "error: the program in this executable: " << reason
               << std::endl;
     return kFailed;
   }
-  return finishOutput(runTrainer(argc, argv, program, embedded, makeBackend,
+  return finishOutput(runTrainer(argc, argv, stages, embedded, makeBackend,
                                  std::cout, std::cerr),
                       std::cout, std::cerr);
 }

@@ -34,6 +34,10 @@ int trainerMain(int argc, char **argv, const EmbeddedProgram &embedded,
 int runTrainer(int argc, char **argv, const Program &program,
                const EmbeddedProgram &embedded, const BackendMaker &makeBackend,
                std::ostream &out, std::ostream &errors);
+/// The same for the stages of one model, of which each rank runs one.
+int runTrainer(int argc, char **argv, const std::vector<Program> &stages,
+               const EmbeddedProgram &embedded, const BackendMaker &makeBackend,
+               std::ostream &out, std::ostream &errors);
 
 } // namespace zrt
 

@@ -61,6 +61,9 @@ public:
       refuse(spec, std::string("found a sum of ") +
                        std::to_string(accumulation) + " micro-batches in " +
                        nameOf(to.type) + ", wanted f32");
+    if (spec.has("add"))
+      refuse(spec, "adds up gradients of several stages of a pipeline, which "
+                   "GPUs do not do yet");
   }
 
   void run(void *const *buffers, void *) override {

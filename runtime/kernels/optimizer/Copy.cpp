@@ -79,17 +79,20 @@ public:
   AccumulateKernel(const KernelSpec &spec, const KernelContext &context)
       : TransferKernel(spec, context) {
     owns = isOwner(spec, context);
+    adds = spec.has("add");
     int accumulation = context.program->training.accumulation;
-    if (to != DataType::F32 && accumulation > 1)
-      refuse(spec, std::string("found a sum of ") +
-                       std::to_string(accumulation) + " micro-batches in " +
-                       nameOf(to) + ", wanted f32");
+    if (to != DataType::F32 && (accumulation > 1 || adds))
+      refuse(spec,
+             std::string("found a sum of ") +
+                 (adds ? "stages"
+                       : std::to_string(accumulation) + " micro-batches") +
+                 " in " + nameOf(to) + ", wanted f32");
   }
 
   void run(void *const *buffers, void *) override {
     if (!owns)
       return;
-    if (context.control->microIndex == 0)
+    if (context.control->microIndex == 0 && !adds)
       return copy(buffers[0], buffers[1]);
     context.pool->parallelFor(
         elements, kElementsPerThread, [&](int64_t begin, int64_t end) {
@@ -99,7 +102,7 @@ public:
   }
 
 private:
-  bool owns;
+  bool owns, adds;
 };
 
 } // namespace
