@@ -16,22 +16,28 @@ MeshAxes mlir::zero::getMesh(ModuleOp module, TrainingAttr training) {
             mesh.getAxes().getPartAxes(),
             mesh.getAxes().getBatchAxes(),
             mesh.getCutAxes(),
-            mesh.getSecondaryAttr()};
+            mesh.getSecondaryAttr(),
+            mesh.getAxes().getStageAxes(),
+            static_cast<int64_t>(mesh.getStage().value_or(0)),
+            mesh.getOrder() == MeshOp::kGpipe};
   AxesAttr line = AxesAttr::getLine(module.getContext(), training.getRanks());
   return {line, line, {}, line, line, {}};
 }
 
 AxesAttr MeshAxes::copiesOf(PartitionOp partition, bool sharded) const {
   AxesAttr same = ranks.without(partition.getPartsAttr());
+  if (same)
+    same = same.without(pipe);
   return same && sharded ? same.without(partition.getCut()) : same;
 }
 
 bool MeshAxes::hasWholeModels() const {
-  return llvm::none_of(llvm::zip_equal(ranks.getNames(), ranks.getSizes()),
-                       [](auto axis) {
-                         auto [name, size] = axis;
-                         return size > 1 && zrt::cutsModel(name.str());
-                       });
+  return llvm::none_of(
+      llvm::zip_equal(ranks.getNames(), ranks.getSizes()), [](auto axis) {
+        auto [name, size] = axis;
+        return size > 1 &&
+               (zrt::cutsModel(name.str()) || zrt::holdsStages(name.str()));
+      });
 }
 
 int64_t MeshAxes::slicesOf(AtAttr place) const {

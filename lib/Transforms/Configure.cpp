@@ -270,7 +270,7 @@ static void createMesh(OpBuilder &builder, Location loc,
   AxesAttr cut = getAxes(context, config, config.shardAxes);
   AxesAttr secondary = getAxes(context, config, config.secondaryAxes);
   MeshOp::create(builder, loc, "mesh", axes, cut == axes ? AxesAttr() : cut,
-                 secondary);
+                 secondary, /*stage=*/IntegerAttr(), /*order=*/StringAttr());
 }
 
 /// Inputs without the first one's batch dimension are the same for all samples,

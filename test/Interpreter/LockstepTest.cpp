@@ -114,7 +114,7 @@ public:
     local = parse(path);
     OpBuilder builder = OpBuilder::atBlockBegin(local->getBody());
     MeshOp::create(builder, local->getLoc(), "mesh", mesh, AxesAttr(),
-                   AxesAttr());
+                   AxesAttr(), IntegerAttr(), StringAttr());
     Attribute adam = parseAttribute("#zero.adam<>", &context);
     for (StringRef group : {"default", "no_decay"})
       OptimizerOp::create(builder, local->getLoc(), group, adam);

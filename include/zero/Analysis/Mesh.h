@@ -21,6 +21,25 @@ struct MeshAxes {
   AxesAttr cut;
   /// Those within which parameters are gathered again; null: as at first.
   AxesAttr secondary;
+  /// The axis whose ranks have different layers; null: there is none.
+  AxesAttr pipe = {};
+  /// Which of its places the module is of.
+  int64_t stage = 0;
+  /// Whether all forward passes of an update come before the backward passes.
+  bool forwardFirst = false;
+
+  int64_t stages() const { return pipe ? pipe.getSize() : 1; }
+  /// Forward passes that the stage makes in an update of `micros` micro-batches
+  /// before its first backward pass.
+  int64_t countWarmUp(int64_t micros) const {
+    return forwardFirst ? micros : std::min(micros, stages() - 1 - stage);
+  }
+  /// Slots of the stash: forward passes whose backward passes are to come.
+  int64_t countSlots(int64_t micros) const {
+    return pipe ? std::min(micros, countWarmUp(micros) + 1) : 1;
+  }
+  /// Whether the module has the loss.
+  bool isLastStage() const { return stage + 1 == stages(); }
 
   /// Slices of what is cut.
   int64_t slices() const { return cut.getSize(); }
@@ -33,7 +52,8 @@ struct MeshAxes {
   /// How many weights of micro-batches all ranks have in an update: those that
   /// compute one model have one each.
   int64_t countWeights(TrainingAttr training) const {
-    return training.getMicroBatches() * (model ? model.getSize() : 1);
+    AxesAttr together = model ? model.without(pipe) : AxesAttr();
+    return training.getMicroBatches() * (together ? together.getSize() : 1);
   }
   /// The axes that ranks differ in which have the same elements of a state of
   /// `partition`, whole or `sharded`; null where no others have them.

@@ -113,11 +113,23 @@ LogicalResult ZeroDialect::verifyOperationAttribute(Operation *op,
                              "a parameter, or -1 for none");
     return success();
   }
-  // The model has weights beside it, from which its runs start.
-  if (attribute.getName() == "zero.pretrained") {
+  // What the stages of a pipeline have been cut from.
+  if (attribute.getName() == kDeclaredParameters) {
+    auto names = dyn_cast<ArrayAttr>(attribute.getValue());
+    if (!isa<ModuleOp>(op) || !names ||
+        !llvm::all_of(names, llvm::IsaPred<StringAttr>))
+      return op->emitOpError("attribute '")
+             << kDeclaredParameters << "' must be names, of a module of stages";
+    return success();
+  }
+  // The model has weights beside it, from which its runs start; the stage with
+  // the loss weighs micro-batches.
+  if (attribute.getName() == "zero.pretrained" ||
+      attribute.getName() == StepOp::getWeightedName()) {
     if (!isa<StepOp>(op) || !isa<UnitAttr>(attribute.getValue()))
-      return op->emitOpError("attribute 'zero.pretrained' must be a unit "
-                             "attribute of a step");
+      return op->emitOpError("attribute '")
+             << attribute.getName().getValue()
+             << "' must be a unit attribute of a step";
     return success();
   }
   return op->emitOpError("unknown attribute '") << attribute.getName() << "'";

@@ -114,8 +114,14 @@ AxesAttr AxesAttr::getModelAxes() const {
 AxesAttr AxesAttr::getBatchAxes() const { return without(getModelAxes()); }
 
 AxesAttr AxesAttr::getPartAxes() const {
-  return filter(
-      *this, [](StringAttr name) { return zrt::cutsParameters(name.str()); });
+  return filter(*this, [](StringAttr name) {
+    return zrt::dividesParameters(name.str());
+  });
+}
+
+AxesAttr AxesAttr::getStageAxes() const {
+  return filter(*this,
+                [](StringAttr name) { return zrt::holdsStages(name.str()); });
 }
 
 AxesAttr AxesAttr::getStateAxes() const { return without(getPartAxes()); }

@@ -1,7 +1,9 @@
 //===- ZeroOps.cpp - parameters, steps, regions, uses ---------------------===//
 
 #include "zero/Dialect/Zero/Zero.h"
+
 #include "zero/Interfaces/Factors.h"
+#include "llvm/Support/InterleavedRange.h"
 
 #include "AttrBounds.h"
 #include "PartitionStates.h"
@@ -43,9 +45,27 @@ LogicalResult ParameterOp::verify() {
            << (getFrozen() ? "'frozen'" : "an average")
            << ": only a parameter that could be trained is unused; leave it "
               "out";
-  if (getCuts() && failed(verifyCuts()))
+  if ((getCuts() && failed(verifyCuts())) ||
+      (getStages() && failed(verifyStages())))
     return failure();
   return getRows() ? verifyRows() : success();
+}
+
+LogicalResult ParameterOp::verifyStages() { // (C8)
+  std::optional<int64_t> here;
+  if (auto module = (*this)->getParentOfType<ModuleOp>())
+    for (MeshOp mesh : module.getOps<MeshOp>())
+      here = mesh.getStage();
+  ArrayRef<int64_t> stages = *getStages();
+  bool rises = std::is_sorted(stages.begin(), stages.end()) &&
+               std::adjacent_find(stages.begin(), stages.end()) == stages.end();
+  if (getAverage() || stages.size() < 2 || stages.front() < 0 || !rises ||
+      !here || !llvm::is_contained(stages, *here))
+    return emitOpError("is in stages [")
+           << llvm::interleaved(stages)
+           << "], wanted two or more, rising, among them that of its module, "
+              "and no average";
+  return success();
 }
 
 LogicalResult ParameterOp::verifyCuts() { // (C7)
@@ -123,7 +143,7 @@ static ParseResult parseCuts(OpAsmParser &parser, ArrayAttr &cuts) {
   return success();
 }
 
-static void printCuts(OpAsmPrinter &printer, ParameterOp, ArrayAttr cuts) {
+static void printCuts(OpAsmPrinter &printer, Operation *, ArrayAttr cuts) {
   llvm::interleaveComma(
       cuts, printer, [&](Attribute cut) { cast<CutAttr>(cut).print(printer); });
 }
@@ -189,7 +209,7 @@ bool StepOp::hasWeights() {
   Block *body = micro ? &micro.getBody().front() : nullptr;
   auto yield =
       body && !body->empty() ? dyn_cast<YieldOp>(body->back()) : YieldOp();
-  return yield && yield.getWeight();
+  return (*this)->hasAttr(getWeightedName()) || (yield && yield.getWeight());
 }
 
 /// A region whose text has a fault is destroyed while operations before it may
@@ -330,7 +350,9 @@ LogicalResult StepOp::verify() {
     if (micro && micro.getLast() && (lasts > 1 || micros == 0))
       return op.emitOpError("'last' stands once, after the 'zero.micro' that "
                             "runs for the micro-batches before");
-    if (!isa<EvaluateOp, InitializeOp>(op))
+    if (isa<ForwardOp>(op) && micros > 0)
+      return op.emitOpError("stands behind 'zero.micro', which runs after it");
+    if (!isa<ForwardOp, EvaluateOp, InitializeOp>(op))
       continue;
     if (auto [first, isNew] = once.try_emplace(op.getName(), &op); !isNew) {
       InFlightDiagnostic error = op.emitOpError(
@@ -357,6 +379,8 @@ MicroOp StepOp::getLastMicro() {
 int64_t StepOp::getRunsPerUpdate(Operation *region) {
   if (isa<ApplyOp>(region))
     return 1;
+  if (isa<ForwardOp>(region))
+    return getTraining()->getAccumulation();
   auto micro = dyn_cast<MicroOp>(region);
   if (!micro)
     return 0;
@@ -368,7 +392,25 @@ int64_t StepOp::getRunsPerUpdate(Operation *region) {
 // YieldOp
 //===----------------------------------------------------------------------===//
 
+/// Whether the module of `op` is a stage of a pipeline that has no loss.
+static bool isBeforeLastStage(Operation *op) {
+  auto module = op->getParentOfType<ModuleOp>();
+  if (!module)
+    return false;
+  for (MeshOp mesh : module.getOps<MeshOp>())
+    if (std::optional<int64_t> stage = mesh.getStage())
+      if (AxesAttr stages = mesh.getAxes().getStageAxes())
+        return *stage + 1 < stages.getSize();
+  return false;
+}
+
 LogicalResult YieldOp::verify() {
+  if (getValues().empty() && isBeforeLastStage(*this)) {
+    if (getWeight() || getOutputs())
+      return emitOpError("has a weight or outputs and no loss; the last stage "
+                         "of the pipeline has them");
+    return success();
+  }
   if (getValues().empty())
     return emitOpError("has no loss to yield");
   auto loss = cast<RankedTensorType>(getValues().front().getType());

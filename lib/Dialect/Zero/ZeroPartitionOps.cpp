@@ -96,6 +96,21 @@ PartitionOp::getElementsIn(StringRef parameter, int64_t begin, int64_t end) {
                                                    member.getSize()))};
 }
 
+LogicalResult MeshOp::verifyStage() { // (C3)
+  AxesAttr stages = getAxes().getStageAxes();
+  std::optional<int64_t> stage = getStage();
+  if (!stage)
+    return success();
+  if (!stages || *stage < 0 || *stage >= stages.getSize())
+    return emitOpError("is of stage ")
+           << *stage << ", wanted a place of an axis 'pipe' of " << getAxes();
+  if (getOrder() == kGpipe || getOrder() == kOneForwardOneBackward)
+    return success();
+  return emitOpError("has the order ")
+         << getOrderAttr() << ", wanted \"" << kGpipe << "\" or \""
+         << kOneForwardOneBackward << "\"";
+}
+
 LogicalResult MeshOp::verify() {
   if (!getAxes().getBatchAxes()) // (C1)
     return emitOpError("has the axes ")
@@ -115,6 +130,8 @@ LogicalResult MeshOp::verify() {
            << getCutAxes()
            << " alone, over which those of experts are not cut; wanted another "
               "axis beside";
+  if (failed(verifyStage()))
+    return failure();
   AxesAttr secondary = getSecondaryAttr();
   if (!secondary ||
       (getCutAxes().contains(secondary) && getCutAxes() != secondary)) // (C2)

@@ -31,12 +31,22 @@ struct StateResource : SideEffects::Resource::Base<StateResource> {
   StringRef getName() final { return "zero.state"; }
 };
 
+/// What stages of a pipeline send each other, and keep for later passes.
+struct StageResource : SideEffects::Resource::Base<StageResource> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StageResource)
+  StringRef getName() final { return "zero.stage"; }
+};
+
 /// Where recomputation begins: what follows is computed again, not merged with
 /// what was computed before.
 struct RecomputeResource : SideEffects::Resource::Base<RecomputeResource> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RecomputeResource)
   StringRef getName() final { return "zero.recompute"; }
 };
+
+/// The attribute of the module around the stages of a pipeline: the names of
+/// all parameters, in the order of their declarations in the whole model.
+inline constexpr StringRef kDeclaredParameters = "zero.parameters";
 
 /// Of the operations that hold the regions of a step.
 template <typename ConcreteType>

@@ -412,6 +412,8 @@ def Zero_AxesAttr : Zero_Attr<"Axes", "axes"> {
     /// parts of parameters; null where there are none.
     AxesAttr getStateAxes() const;
     AxesAttr getPartAxes() const;
+    /// The axis whose ranks have different layers; null where there is none.
+    AxesAttr getStageAxes() const;
     /// The index of `rank`, of the ranks of these axes, in its group of `group`.
     int64_t getIndexIn(AxesAttr group, int64_t rank) const;
   }];

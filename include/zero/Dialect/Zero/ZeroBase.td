@@ -41,6 +41,10 @@ def Zero_StateResource : Resource<"::mlir::zero::StateResource">;
 /// Where recomputation begins: what comes after it is computed again.
 def Zero_RecomputeResource : Resource<"::mlir::zero::RecomputeResource">;
 
+/// What stages of a pipeline send each other and keep for later passes.
+def Zero_StageResource : Resource<"::mlir::zero::StageResource">;
+
+def Zero_StageEffects : MemoryEffects<[MemRead<Zero_StageResource>, MemWrite<Zero_StageResource>]>;
 def Zero_LinkEffects : MemoryEffects<[MemRead<Zero_LinkResource>, MemWrite<Zero_LinkResource>]>;
 def Zero_StateEffects : MemoryEffects<[MemRead<Zero_StateResource>, MemWrite<Zero_StateResource>]>;
 def Zero_LinkAndStateEffects : MemoryEffects<[

@@ -31,6 +31,10 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
     and weights, initial values and checkpoints are about the whole. `zero-shard-model`
     adds it, one for each axis that cuts the parameter.
 
+    `stages` are those of a pipeline that have the parameter, where several use it: each
+    updates it alike, after a `zero.tie_gradients`, and the first one of them writes
+    files. `zero-cut-pipeline` adds it.
+
     `unused` says that no gradient reaches a parameter that is not frozen, so that it is
     left untouched. `zero-differentiate` adds it.
 
@@ -43,6 +47,8 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
     - (C5) `rows` is in [1, D] where the first dimension is D, of all ranks where it is
       cut, and the parameter is no average.
     - (C6) an `unused` parameter is not frozen, and no average.
+    - (C8) `stages` are two or more, rising, among them that of the module; the parameter
+      is no average.
     - (C7) a dimension that is `cut` has the size of a part, and the parameter is no
       average. With `rows`, it is the first dimension, of one piece. Each `cut` is of
       another dimension and over other axes.
@@ -65,10 +71,10 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
       AnyAttr:$init, DefaultValuedStrAttr<StrAttr, "default">:$group,
       UnitAttr:$frozen, OptionalAttr<F64Attr>:$average,
       OptionalAttr<I64Attr>:$rows, OptionalAttr<TypedArrayAttrBase<Zero_CutAttr, "cuts">>:$cuts,
-      UnitAttr:$unused);
+      UnitAttr:$unused, OptionalAttr<DenseI64ArrayAttr>:$stages);
   let assemblyFormat = [{
     $sym_name `:` $type `=` $init (`group` $group^)? (`frozen` $frozen^)?
-    (`unused` $unused^)? (`average` $average^)? (`rows` $rows^)?
+    (`unused` $unused^)? (`average` $average^)? (`stages` $stages^)? (`rows` $rows^)?
     (`cut` custom<Cuts>($cuts)^)? attr-dict
   }];
   let hasVerifier = 1;
@@ -100,6 +106,7 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
     ::llvm::LogicalResult verifyAverage();
     ::llvm::LogicalResult verifyRows();
     ::llvm::LogicalResult verifyCuts();
+    ::llvm::LogicalResult verifyStages();
   }];
 }
 
@@ -128,7 +135,7 @@ def Zero_StepOp : Zero_Op<"step", [IsolatedFromAbove, FunctionOpInterface,
     As a *model*, the body is a forward computation that ends in `zero.yield` of
     the loss and of further named outputs. As a *schedule*, the body holds
     `zero.micro`, `zero.apply`, `zero.evaluate` and, where needed,
-    `zero.initialize`. The arguments are the micro-batch of one rank; an argument
+    `zero.initialize`; in a stage of a pipeline also `zero.forward`. The arguments are the micro-batch of one rank; an argument
     attribute `zero.input = "name"` names what the data loader puts there. A step with
     the attribute `zero.pretrained` has weights beside it, as an import writes them:
     its executable does not start from new values unless it is told to.
@@ -137,7 +144,8 @@ def Zero_StepOp : Zero_Op<"step", [IsolatedFromAbove, FunctionOpInterface,
     - (C1) arguments are ranked tensors of static shape; there are no results.
     - (C2) the body is a model (ends in `zero.yield`) or a schedule (has exactly
       one `zero.micro`, at most one `zero.micro last` after it and one
-      `zero.apply`, and no `zero.yield` of its own).
+      `zero.apply`, at most one `zero.forward`, before them, and no `zero.yield` of
+      its own).
     - (C3) `zero.input` is a name, and no two arguments are one input.
 
     ```mlir
@@ -169,7 +177,9 @@ def Zero_StepOp : Zero_Op<"step", [IsolatedFromAbove, FunctionOpInterface,
     /// What runs for the last micro-batch of an update: the form `last`, or the
     /// only one there is.
     MicroOp getLastMicro();
-    /// Whether the micro-batches of a schedule have weights.
+    /// Whether the micro-batches of a schedule have weights: its own yield says so,
+    /// or for a stage of a pipeline without the loss the attribute of this name.
+    static ::llvm::StringRef getWeightedName() { return "zero.weighted"; }
     bool hasWeights();
     /// How often `region` runs in an update of a configured schedule.
     int64_t getRunsPerUpdate(::mlir::Operation *region);
@@ -200,6 +210,17 @@ def Zero_MicroOp : Zero_RegionOp<"micro"> {
   }];
   let arguments = (ins UnitAttr:$last);
   let assemblyFormat = "(`last` $last^)? custom<PhaseBody>($body) attr-dict";
+}
+def Zero_ForwardOp : Zero_RegionOp<"forward"> {
+  let summary = "The forward pass of a stage of a pipeline, once a micro-batch";
+  let description = [{
+    `zero-split-forward` takes it out of `zero.micro`, which is the backward pass from
+    then on. Forward passes of several micro-batches may run before the first backward
+    pass: what that needs of them is in the stash.
+    ```mlir
+    zero.forward { %s = zero.stash %h as "h" : tensor<4x8xf32> }
+    ```
+  }];
 }
 def Zero_ApplyOp : Zero_RegionOp<"apply"> {
   let summary = "Reductions that wait for the last micro-batch, norm, update, gathers; once an update";
@@ -244,7 +265,8 @@ def Zero_YieldOp : Zero_Op<"yield", [Terminator, AttrSizedOperandSegments,
     f16 it takes part in the range of gradients.
 
     Constraints
-    - (C1) the first operand is the loss, a `tensor<f32>` (or `tensor<f64>`).
+    - (C1) the first operand is the loss, a `tensor<f32>` (or `tensor<f64>`), unless
+      the module is a stage of a pipeline before the last.
     - (C2) `outputs` names the operands after the first, one each.
     - (C3) no two outputs have one name; that of the first is `loss`.
 
@@ -257,7 +279,7 @@ def Zero_YieldOp : Zero_Op<"yield", [Terminator, AttrSizedOperandSegments,
   let arguments = (ins Variadic<AnyRankedTensor>:$values, Optional<Zero_Weight>:$weight,
                        OptionalAttr<StrArrayAttr>:$outputs);
   let assemblyFormat = [{
-    $values (`outputs` $outputs^)? (`weight` $weight^)? attr-dict `:` type($values)
+    $values (`outputs` $outputs^)? (`weight` $weight^)? attr-dict (`:` type($values)^)?
   }];
   let hasVerifier = 1;
 }
@@ -486,5 +508,6 @@ def Zero_StridedYieldOp : Zero_Op<"strided_yield", [Pure, Terminator,
 include "zero/Dialect/Zero/ZeroScheduleOps.td"
 include "zero/Dialect/Zero/ZeroTierOps.td"
 include "zero/Dialect/Zero/ZeroValueOps.td"
+include "zero/Dialect/Zero/ZeroPipelineOps.td"
 
 #endif // ZERO_DIALECT_ZERO_ZEROOPS_TD

@@ -25,6 +25,12 @@ def Zero_MeshOp : Zero_Op<"mesh", [Symbol]> {
     secondary partition (`zero.secondary_slice`), and links between nodes are used
     for the first gather only.
 
+    The ranks of an axis `pipe` have different layers of one model, and a module is
+    what those at one place of it run: `stage` says which. Such a module stands among
+    those of the other stages in a module around them. `order` says in which order a
+    stage makes the passes of micro-batches: `gpipe`, all forward passes first, or
+    `1f1b`, a backward pass as soon as it can be.
+
     A module without this operation has the mesh `<data = n>`.
 
     Constraints
@@ -32,18 +38,27 @@ def Zero_MeshOp : Zero_Op<"mesh", [Symbol]> {
       gradients are reduced, in their order.
     - (C2) `secondary` has axes over which states are cut, in their order, and not
       all of them.
+    - (C3) `stage` is a place of an axis `pipe`, and the order is `gpipe` or `1f1b`.
     ```mlir
     zero.mesh @mesh <replica = 2, shard = 3> cut <shard = 3>
     zero.mesh @mesh <node = 2, local = 4> secondary <local = 4>
     zero.mesh @mesh <data = 4, tensor = 2>
     zero.mesh @mesh <data = 4, sequence = 2>
+    zero.mesh @mesh <pipe = 4, data = 2> stage 1 order "1f1b"
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Zero_AxesAttr:$axes,
-      OptionalAttr<Zero_AxesAttr>:$cut, OptionalAttr<Zero_AxesAttr>:$secondary);
-  let assemblyFormat = "$sym_name $axes (`cut` $cut^)? (`secondary` $secondary^)? attr-dict";
+      OptionalAttr<Zero_AxesAttr>:$cut, OptionalAttr<Zero_AxesAttr>:$secondary,
+      OptionalAttr<I64Attr>:$stage, OptionalAttr<StrAttr>:$order);
+  let assemblyFormat = [{
+    $sym_name $axes (`cut` $cut^)? (`secondary` $secondary^)?
+    (`stage` $stage^ `order` $order)? attr-dict
+  }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    /// The orders of passes.
+    static constexpr ::llvm::StringLiteral kGpipe = "gpipe", kOneForwardOneBackward = "1f1b";
+    ::llvm::LogicalResult verifyStage();
     ::mlir::zero::AxesAttr getCutAxes() { return getCutAttr() ? getCutAttr() : getAxes().getStateAxes(); }
   }];
 }
@@ -85,7 +100,8 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     memory. `quantized` says that a rank stores its slice of each parameter packed,
     as `#zero.quantization` describes, from where gathers take it as it is. `errors` are what each step of an exchange with feedback keeps of this
     rank's gradients: bf16, one for so many elements of the flat space as the list
-    says. `at` gives the places of parameters, gradients and errors.
+    says. `stages` are those of a pipeline that have the same partition: what is true of its
+    member is true of each. `at` gives the places of parameters, gradients and errors.
 
     Constraints
     - (C1) segments begin at 0 and do not decrease; except in `whole`, each is a
@@ -126,15 +142,18 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
       DefaultValuedAttr<Zero_Tier, "MemoryTier::Device">:$parameter_tier,
       OptionalAttr<Zero_QuantizationAttr>:$quantized, UnitAttr:$split_master, OptionalAttr<AnyAttr>:$optimizer,
       OptionalAttr<ArrayAttr>:$states, OptionalAttr<DenseI64ArrayAttr>:$errors,
-      OptionalAttr<DictionaryAttr>:$at);
+      OptionalAttr<DenseI64ArrayAttr>:$stages, OptionalAttr<DictionaryAttr>:$at);
   let assemblyFormat = [{
     $sym_name $layout `over` custom<Owners>($over, $cut) (`parts` $parts^)? `stage` $stage `segments` $segments
     `members` $members `compute` $compute_type `gradient` $gradient_type
     (`parameters` `on` $parameter_tier^)? (`quantized` $quantized^)? (`split` $split_master^)? (`optimizer` $optimizer^)?
-    (`states` custom<States>($states)^)? (`errors` $errors^)? (`at` $at^)? attr-dict
+    (`states` custom<States>($states)^)? (`errors` $errors^)? (`stages` $stages^)? (`at` $at^)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    /// Whether the norm of gradients counts it in stage `stage` of a pipeline: of
+    /// those that have it, the first.
+    bool isCountedIn(int64_t stage) { return !getStages() || getStages()->front() == stage; }
     /// Elements of the flat space, padding included.
     int64_t getFlatElements() { return getSegments().back(); }
     bool isTrainable() { return getOptimizer().has_value(); }
