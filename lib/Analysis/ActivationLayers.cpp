@@ -47,13 +47,16 @@ LiveProfile::LiveProfile(ArrayRef<Operation *> forward)
 void LiveProfile::findActivations(ArrayRef<Operation *> forward) {
   DenseSet<Value> ofBatch, ofParameter;
   for (Operation *op : forward) {
-    bool readsBatch = llvm::any_of(op->getOperands(), [&](Value operand) {
-      return isa<BlockArgument>(operand) || ofBatch.contains(operand);
-    });
-    bool readsParameter =
-        isa<LoadOp>(op) || llvm::any_of(op->getOperands(), [&](Value operand) {
-          return ofParameter.contains(operand);
+    // What a stage of a pipeline receives, the stages before have made of both.
+    bool isReceived = isa<ReceiveValueOp>(op);
+    bool readsBatch =
+        isReceived || llvm::any_of(op->getOperands(), [&](Value operand) {
+          return isa<BlockArgument>(operand) || ofBatch.contains(operand);
         });
+    bool readsParameter = isReceived || isa<LoadOp>(op) ||
+                          llvm::any_of(op->getOperands(), [&](Value operand) {
+                            return ofParameter.contains(operand);
+                          });
     for (Value result : op->getResults()) {
       if (readsBatch)
         ofBatch.insert(result);
@@ -97,10 +100,22 @@ bool LiveProfile::isValley(size_t index) const {
          peak(std::make_reverse_iterator(place), bytes.rend()) >= 2 * here;
 }
 
+Operation *mlir::zero::findBackward(Block &micro) {
+  for (Operation &op : micro) {
+    auto receive = dyn_cast<ReceiveValueOp>(op);
+    auto start = dyn_cast<StartReceiveOp>(op);
+    if (isa<LossSeedOp>(op) || (receive && receive.getBack()) ||
+        (start && start.getBack()))
+      return &op;
+  }
+  return nullptr;
+}
+
 SmallVector<Operation *> mlir::zero::getForward(Block &micro) {
   SmallVector<Operation *> forward;
+  Operation *backward = findBackward(micro);
   for (Operation &op : micro) {
-    if (isa<LossSeedOp>(op))
+    if (&op == backward)
       return forward;
     forward.push_back(&op);
   }

@@ -38,6 +38,8 @@ static WaitOp waitAmong(Value pending) {
 }
 
 WaitOp Handles::findWait(Operation *start) const {
+  if (start->getNumResults() == 0) // done where it stands
+    return {};
   Value pending = start->getResult(0);
   for (Operation *user : pending.getUsers())
     if (auto carry = dyn_cast<CarryOp>(user)) {

@@ -277,6 +277,20 @@ void TrafficAnalysis::addActivations(
                          tensor.getElementType(), runs, op});
       }
     });
+    region.walk([&](TieGradientsOp tie) {
+      PartitionOp partition = partitions.find(tie.getPartitionAttr());
+      int64_t others = partition.getStages()->size() - 1;
+      int64_t owned =
+          partition.getOwnedElements(0, partition.getFlatElements());
+      parts.push_back({TrafficKind::TiedGradients, others * owned * runs,
+                       partition.getGradientType(), runs, tie});
+    });
+    region.walk([&](StartSendOp send) {
+      auto tensor = cast<RankedTensorType>(send.getValue().getType());
+      if (runs > 0)
+        parts.push_back({TrafficKind::Transfers, tensor.getNumElements() * runs,
+                         tensor.getElementType(), runs, send});
+    });
   }
 }
 

@@ -43,10 +43,6 @@ std::string mlir::zero::printMesh(const Axes &axes) {
   return text;
 }
 
-/// Whether an axis of this name would cut a model in a way that is not built:
-/// as one with samples of its own it would be something else.
-static bool isUnknownRole(StringRef name) { return name == "pipe"; }
-
 /// Why these are no axes of a mesh, or an empty string.
 static std::string findInvalid(const Axes &axes) {
   int64_t ranks = 1;
@@ -55,11 +51,6 @@ static std::string findInvalid(const Axes &axes) {
     if (axis.size < 1)
       return "axis '" + axis.name + "' has " + std::to_string(axis.size) +
              " ranks, wanted at least 1";
-    if (isUnknownRole(axis.name))
-      return "axis '" + axis.name +
-             "' would cut the model in a way that is not supported; 'tensor', "
-             "'sequence' and 'expert' are, and every other name is an axis of "
-             "samples: give it another one";
     for (size_t other = 0; other < i; ++other)
       if (axes[other].name == axis.name)
         return "axis '" + axis.name +
@@ -119,7 +110,7 @@ public:
     // Someone has samples.
     if (!config.mesh.empty() &&
         llvm::all_of(config.mesh, [](const MeshAxisConfig &axis) {
-          return zrt::cutsModel(axis.name);
+          return zrt::cutsModel(axis.name) || zrt::holdsStages(axis.name);
         }))
       config.mesh.insert(config.mesh.begin(), {"data", 1});
     if (reporter.hasErrors())
@@ -253,7 +244,7 @@ void MeshReader::countRanks() {
                                  " asked for; give one of the two");
   config.ranks = ranks;
   for (const MeshAxisConfig &axis : config.mesh)
-    config.ranks /= zrt::cutsParameters(axis.name) ? axis.size : 1;
+    config.ranks /= zrt::dividesParameters(axis.name) ? axis.size : 1;
 }
 
 void MeshReader::readShardAxes() {
@@ -263,7 +254,8 @@ void MeshReader::readShardAxes() {
       return axis.name == kShardAxis;
     });
     for (const MeshAxisConfig &axis : config.mesh)
-      if (hasShard ? axis.name == kShardAxis : !zrt::cutsParameters(axis.name))
+      if (hasShard ? axis.name == kShardAxis
+                   : !zrt::dividesParameters(axis.name))
         config.shardAxes.push_back(axis.name);
     return;
   }
@@ -281,7 +273,7 @@ void MeshReader::readShardAxes() {
       reporter.error(kShardAxesKey, "'" + name.trim() +
                                         "' is no axis of the mesh " +
                                         printMesh(config.mesh));
-    else if (zrt::cutsParameters(name.trim().str()))
+    else if (zrt::dividesParameters(name.trim().str()))
       reporter.error(kShardAxesKey,
                      "the ranks of '" + name.trim() +
                          "' have one model together, over which states are "
@@ -378,8 +370,33 @@ void mlir::zero::readGradientAxes(const ConfigValues &values,
                                     values, reporter, config);
 }
 
+/// What does not work beside stages, each of which has states of its own.
+static void checkStages(const ConfigValues &values, Reporter &reporter,
+                        const TrainConfig &config) {
+  const std::string mesh =
+      "the axis 'pipe' of the mesh " + printMesh(config.mesh);
+  if (config.stage >= 2)
+    reporter.error("zero_optimization.stage",
+                   "found " + Twine(config.stage) + " beside " + mesh +
+                       ", where each of the micro-batches under way would "
+                       "reduce gradients and gather parameters by itself; give "
+                       "stage 0 or 1");
+  if (config.offloadOptimizer)
+    reporter.error(config.offloadOptimizer->parameters
+                       ? findOffloadKey(values, /*ofParameters=*/true)
+                       : findOffloadKey(values, /*ofParameters=*/false),
+                   "does not work beside " + mesh +
+                       "; leave the key out, or give 'pipe' 1 rank");
+  if (config.pipelineOrder != "1f1b" && config.pipelineOrder != "gpipe")
+    reporter.error("zero.pipeline_schedule",
+                   "found \"" + config.pipelineOrder +
+                       "\", wanted \"1f1b\" or \"gpipe\"");
+}
+
 void mlir::zero::checkModelAxes(const ConfigValues &values, Reporter &reporter,
                                 const TrainConfig &config) {
+  if (config.hasAxis(zrt::kPipeAxis))
+    checkStages(values, reporter, config);
   const auto axis = llvm::find_if(config.mesh, [](const MeshAxisConfig &each) {
     return each.size > 1 && zrt::cutsModel(each.name);
   });

@@ -193,6 +193,10 @@ LogicalResult CommandBuilder::visitStart(AsyncOpInterface start) {
   auto buffers = start.getBuffers(state, *step.getTraining());
   if (auto collective = dyn_cast<CollectiveOpInterface>(start.getOperation()))
     return startCollective(collective, buffers);
+  if (isa<StartSendOp, StartReceiveOp>(start.getOperation()))
+    return startTransfer(start, buffers);
+  if (auto tie = dyn_cast<TieGradientsOp>(start.getOperation()))
+    return tieGradients(tie, buffers), success();
   return startTierOp(start, buffers);
 }
 

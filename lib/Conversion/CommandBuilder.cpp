@@ -54,6 +54,24 @@ static zrt::MeshGroup toGroup(const MeshAxes &mesh, AxesAttr axes) {
   return group;
 }
 
+/// Every other group of axes, in one order: programs of different stages then
+/// mean the same groups by their numbers.
+static void addAllGroups(const MeshAxes &mesh, zrt::Mesh &described) {
+  ArrayRef<StringAttr> names = mesh.ranks.getNames();
+  ArrayRef<int64_t> sizes = mesh.ranks.getSizes();
+  for (uint64_t chosen = 1; chosen < uint64_t(1) << names.size(); ++chosen) {
+    SmallVector<StringAttr> some;
+    SmallVector<int64_t> ranks;
+    for (size_t axis = 0; axis < names.size(); ++axis)
+      if (chosen >> axis & 1) {
+        some.push_back(names[axis]);
+        ranks.push_back(sizes[axis]);
+      }
+    numberOf(AxesAttr::get(names.front().getContext(), some, ranks), mesh,
+             described);
+  }
+}
+
 zrt::Mesh mlir::zero::describeMesh(const MeshAxes &mesh) {
   zrt::Mesh described;
   if (mesh.ranks.isLine())
@@ -66,6 +84,8 @@ zrt::Mesh mlir::zero::describeMesh(const MeshAxes &mesh) {
     described.groups.push_back(toGroup(mesh, mesh.cut));
   if (mesh.replicas() > 1)
     described.groups.push_back(toGroup(mesh, mesh.replicaAxes()));
+  if (mesh.pipe)
+    addAllGroups(mesh, described);
   if (mesh.batch != mesh.ranks)
     described.samples = numberOf(mesh.batch, mesh, described);
   return described;
@@ -143,6 +163,8 @@ LogicalResult CommandBuilder::visit(Operation &op) {
         return visitSecondarySlice(op), success();
       })
       .Case([&](SliceValueOp op) { return visitSliceValue(op); })
+      .Case([&](StashOp op) { return visitStash(op), success(); })
+      .Case([&](UnstashOp op) { return record(*op), success(); })
       .Case([&](AccumulateOp op) { return visitAccumulate(op), success(); })
       .Case([&](YieldOp yield) { return visitYield(yield), success(); })
       .Case([&](AsyncOpInterface start) { return visitStart(start); })
@@ -311,6 +333,8 @@ void CommandBuilder::visitAccumulate(AccumulateOp accumulate) {
 }
 
 void CommandBuilder::visitYield(YieldOp yield) {
+  if (yield.getValues().empty()) // a stage without the loss
+    return;
   if (isa<MicroOp>(yield->getParentOp())) {
     SmallVector<Value> scalars = {yield.getValues().front()};
     if (Value weight = yield.getWeight())

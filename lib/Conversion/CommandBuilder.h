@@ -33,6 +33,10 @@ zrt::Mesh describeMesh(const MeshAxes &mesh);
 /// first that asks; null for all ranks.
 uint32_t numberOf(AxesAttr axes, const MeshAxes &mesh, zrt::Mesh &described);
 
+/// Which stage a module is, and in which order it passes `micros` micro-batches
+/// of an update on. \pre The mesh has an axis of stages.
+zrt::Pipeline describePipeline(const MeshAxes &mesh, int64_t micros);
+
 /// A place as the runtime's reference; what has a stride lies over `group`.
 zrt::BufferRef toBufferRef(AtAttr place, uint32_t group = zrt::kAllRanks);
 
@@ -40,11 +44,16 @@ zrt::BufferRef toBufferRef(AtAttr place, uint32_t group = zrt::kAllRanks);
 class Tickets {
 public:
   uint32_t number(Operation *start) {
-    return numbers.try_emplace(start, numbers.size()).first->second;
+    auto [known, isNew] = numbers.try_emplace(start, next);
+    next += isNew;
+    return known->second;
   }
+  /// One for what no other operation waits for.
+  uint32_t take() { return next++; }
 
 private:
   DenseMap<Operation *, uint32_t> numbers;
+  uint32_t next = 0;
 };
 
 /// Makes the commands of one region.
@@ -99,6 +108,17 @@ private:
   /// The bytes that travel, of a buffer of `op`.
   zrt::BufferRef refer(Operation *op, const AsyncBuffer &buffer, AtAttr place,
                        const BufferSlice &slice);
+  // PipelineCommands.cpp.
+  void visitStash(StashOp stash);
+  LogicalResult startTransfer(AsyncOpInterface start,
+                              ArrayRef<AsyncBuffer> buffers);
+  uint32_t exchangeWith(Operation *op, int64_t stage, bool isSend,
+                        const zrt::BufferRef &buffer, int64_t elements,
+                        const std::string &value);
+  void tieRun(TieGradientsOp tie, ArrayRef<int64_t> stages,
+              const zrt::BufferRef &own, ArrayRef<zrt::BufferRef> received,
+              int64_t elements);
+  void tieGradients(TieGradientsOp tie, ArrayRef<AsyncBuffer> buffers);
   // TierCommands.cpp.
   LogicalResult startTierOp(AsyncOpInterface start,
                             ArrayRef<AsyncBuffer> buffers);

@@ -60,6 +60,9 @@ void Translator::translateTraining() {
   to.stage = from.getStage();
   to.ranks = from.getRanks() * (mesh.model ? mesh.model.getSize() : 1);
   program.mesh = describeMesh(mesh);
+  if (step.getRegionOp<ForwardOp>())
+    program.pipeline = describePipeline(mesh, from.getAccumulation());
+  program.pipeline.group = numberOf(mesh.pipe, mesh, program.mesh);
   to.accumulation = from.getAccumulation();
   to.deterministic = from.getDeterministic();
   to.clip = from.getClip();
@@ -239,8 +242,9 @@ LogicalResult Translator::translateRegions() {
   for (Operation &op : step.getBody().front()) {
     auto micro = dyn_cast<MicroOp>(op);
     zrt::Region &region =
-        micro              ? micro.getLast() ? program.microLast : program.micro
-        : isa<ApplyOp>(op) ? program.apply
+        micro ? micro.getLast() ? program.microLast : program.micro
+        : isa<ForwardOp>(op)  ? program.forward
+        : isa<ApplyOp>(op)    ? program.apply
         : isa<EvaluateOp>(op) ? program.evaluate
                               : program.initialize;
     CommandBuilder builder(program, state, step, partitionNumbers, kernels,
@@ -265,6 +269,8 @@ void Translator::measureArenas() {
     for (const auto &[name, place] : partition.getPlaces())
       measure(place);
   step->walk([&](Operation *op) { llvm::for_each(listPlaces(op), measure); });
+  uint64_t &stash = program.arenaBytes[static_cast<int>(zrt::Arena::Stash)];
+  stash = llvm::alignTo(stash, kBufferAlignment) * program.pipeline.slots;
   program.arenaBytes[static_cast<int>(zrt::Arena::Control)] =
       sizeof(zrt::Control);
 }
@@ -292,6 +298,7 @@ static AxesAttr findGroup(const TrafficPart &part, const PartitionTable &state,
 static zrt::TrafficClass classOf(TrafficKind kind) {
   switch (kind) {
   case TrafficKind::Activations:
+  case TrafficKind::Transfers:
     return zrt::TrafficClass::Activation;
   case TrafficKind::Refreshes:
   case TrafficKind::Gathers:
@@ -310,11 +317,16 @@ void Translator::computeTraffic() {
   PlanningAttr planning = step.getTraining()->getPlanning();
   for (const TrafficPart &part :
        TrafficAnalysis(module, step).expected(planning.getMaxReuseDistance())) {
+    const bool isTransfer = part.kind == TrafficKind::Transfers ||
+                            part.kind == TrafficKind::TiedGradients;
     uint32_t group = numberOf(
-        findGroup(part, state, planning.getGradientsWithin(), mesh.secondary),
+        isTransfer ? mesh.pipe
+                   : findGroup(part, state, planning.getGradientsWithin(),
+                               mesh.secondary),
         mesh, program.mesh);
     uint64_t size = program.ranksOf(group);
-    uint64_t sent = ranks / size * (size - 1) * part.elements;
+    uint64_t sent = isTransfer ? ranks * part.elements
+                               : ranks / size * (size - 1) * part.elements;
     auto traffic = static_cast<int>(classOf(part.kind));
     program.expectedTraffic[traffic] += sent;
     program.expectedByGroup.resize(program.mesh.groups.size());

@@ -278,10 +278,10 @@ KernelWork mlir::zero::measureRecomputation(Block &micro) {
   SymbolTableCollection symbols;
   DenseSet<Value> again, gradients;
   for (Operation &op : micro) {
-    bool isGradient =
-        isa<LossSeedOp>(op) || llvm::any_of(op.getOperands(), [&](Value value) {
-          return gradients.contains(value);
-        });
+    bool isGradient = isa<LossSeedOp, StartReceiveOp>(op) ||
+                      llvm::any_of(op.getOperands(), [&](Value value) {
+                        return gradients.contains(value);
+                      });
     bool isAgain = isa<RecomputeOp>(op) ||
                    llvm::any_of(op.getOperands(), [&](Value value) {
                      return again.contains(value);

@@ -155,6 +155,8 @@ LogicalResult BufferPlan::visit(Operation &op) {
     memory[op.getResult(0)] = part;
     return success();
   }
+  if (isa<StashOp, UnstashOp>(op))
+    return visitStash(op), success();
   if (auto load = dyn_cast<LoadOp>(op))
     return visitLoad(load);
   if (auto wait = dyn_cast<WaitOp>(op))
@@ -210,6 +212,17 @@ void BufferPlan::visitKernel(Operation &op) {
   }
   if (!places.empty())
     made.push_back({&op, places});
+}
+
+/// The stash is planned before, and what is stashed is made there if it can be.
+void BufferPlan::visitStash(Operation &op) {
+  auto places = op.getAttrOfType<ArrayAttr>("zero.at");
+  if (!places)
+    return;
+  int buffer = fixedBuffer(cast<AtAttr>(places[0]));
+  memory[op.getResult(0)] = whole(buffer);
+  if (isa<StashOp>(op))
+    place(op.getOperand(0), buffer, 0);
 }
 
 LogicalResult BufferPlan::visitLoad(LoadOp load) {

@@ -220,9 +220,10 @@ void mlir::zero::detail::summarizeStates(ModuleOp module,
   for (auto [index, argument] :
        llvm::enumerate(step->getAttrOfType<ArrayAttr>("zero.at"))) {
     auto name = step.getArgAttrOfType<StringAttr>(index, "zero.input");
-    summary.arenas[MemorySpace{ArenaKind::Inputs}.index()].lines.push_back(
+    auto place = cast<AtAttr>(argument);
+    summary.arenas[place.getSpace().index()].lines.push_back(
         {name ? name.str() : "input " + std::to_string(index),
-         cast<AtAttr>(argument).getBytes()});
+         place.getBytes()});
   }
   states.finish();
 }
@@ -246,6 +247,10 @@ static void measureArenas(ModuleOp module, const MeshAxes &mesh,
     for (const auto &[name, place] : partition.getPlaces())
       measure(place);
   module->walk([&](Operation *op) { llvm::for_each(listPlaces(op), measure); });
+  StepOp step = *module.getOps<StepOp>().begin();
+  int64_t &stash = summary.arenas[MemorySpace{ArenaKind::Stash}.index()].bytes;
+  stash = llvm::alignTo(stash, kBufferAlignment) *
+          mesh.countSlots(step.getTraining()->getAccumulation());
 }
 
 /// Sorts the lines and names what is left of the arena.

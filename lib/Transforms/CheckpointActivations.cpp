@@ -236,8 +236,8 @@ void CheckpointActivations::offloadSpans(StepOp step, Operation *seed,
 LogicalResult CheckpointActivations::checkpoint(StepOp step,
                                                 RecomputePolicy recompute) {
   Block &micro = step.getRegionOp<MicroOp>().getBody().front();
-  auto seeds = micro.getOps<LossSeedOp>();
-  if (seeds.empty())
+  Operation *seed = findBackward(micro);
+  if (!seed)
     return emitError(step.getLoc())
            << "'zero.micro' of @" << step.getSymName()
            << " has no 'zero.loss_seed', from which its backward begins; run "
@@ -254,7 +254,6 @@ LogicalResult CheckpointActivations::checkpoint(StepOp step,
   int64_t together =
       number ? llvm::divideCeil(found.size(), static_cast<uint64_t>(number))
              : static_cast<int64_t>(every);
-  Operation *seed = *seeds.begin();
   SmallVector<Span> spans = makeSpans(found, *chosen, together);
   // From the last one on: what a span keeps of the one before is then known
   // to be held.

@@ -95,6 +95,66 @@ static MicroOp splitStep(StepOp step, YieldOp yield) {
   return micro;
 }
 
+namespace {
+/// What a stage of a pipeline gets from its neighbours and gives them.
+struct Transfers {
+  SmallVector<ReceiveValueOp> received; ///< trained values
+  SmallVector<SendValueOp> sent;        ///< all values
+};
+} // namespace
+
+/// Takes the sends out of the forward pass: what is differentiated gives its
+/// results back to nobody else.
+static Transfers takeTransfers(Block &forward) {
+  Transfers transfers;
+  for (auto receive : forward.getOps<ReceiveValueOp>())
+    if (receive.getTrained())
+      transfers.received.push_back(receive);
+  for (auto send : llvm::make_early_inc_range(forward.getOps<SendValueOp>())) {
+    send->remove();
+    transfers.sent.push_back(send);
+  }
+  return transfers;
+}
+
+/// The gradients of what was sent come back from the next stage.
+static void receiveGradients(OpBuilder &builder, const Transfers &transfers,
+                             SmallVectorImpl<GradientSeed> &seeds) {
+  for (SendValueOp send : transfers.sent)
+    if (send.getTrained())
+      seeds.push_back(
+          {send.getValue(),
+           ReceiveValueOp::create(builder, send.getLoc(),
+                                  send.getValue().getType(), send.getNameAttr(),
+                                  builder.getUnitAttr(), send.getCutsAttr())});
+}
+
+/// Puts the sends back, at the end of the forward pass: behind `last`, its last
+/// operation, or first where that is null.
+static void sendValues(Block &block, Operation *last,
+                       const Transfers &transfers) {
+  OpBuilder builder = OpBuilder::atBlockBegin(&block);
+  if (last)
+    builder.setInsertionPointAfter(last);
+  for (SendValueOp send : transfers.sent)
+    builder.insert(send);
+}
+
+/// Sends the stage before the gradient of what it gave: zeros where the loss
+/// does not depend on it.
+static void sendGradient(OpBuilder &builder, ReceiveValueOp receive,
+                         Value gradient) {
+  OpBuilder::InsertionGuard guard(builder);
+  if (gradient)
+    builder.setInsertionPointAfterValue(gradient);
+  else
+    gradient = arith::ConstantOp::create(
+        builder, receive.getLoc(), builder.getZeroAttr(receive.getType()));
+  SendValueOp::create(builder, receive.getLoc(), gradient,
+                      receive.getNameAttr(), builder.getUnitAttr(),
+                      receive.getCutsAttr());
+}
+
 /// What an update makes an average move towards comes as its gradient: so it is
 /// multiplied by the loss's, as gradients are, and divided by it in the update.
 static void trackAverages(OpBuilder &builder, ArrayRef<TrackedAverage> tracked,
@@ -121,7 +181,9 @@ static void trackAverages(OpBuilder &builder, ArrayRef<TrackedAverage> tracked,
 LogicalResult Differentiate::differentiateStep(StepOp step,
                                                SymbolTable &symbols) {
   auto yield = cast<YieldOp>(step.getBody().front().back());
-  Value loss = yield.getValues().front(), weight = yield.getWeight();
+  // A stage of a pipeline before the last has no loss.
+  Value loss = yield.getValues().empty() ? Value() : yield.getValues().front();
+  Value weight = yield.getWeight();
   MicroOp micro = splitStep(step, yield);
   Block &forward = micro.getBody().front();
   yield.erase();
@@ -131,19 +193,33 @@ LogicalResult Differentiate::differentiateStep(StepOp step,
   if (failed(trained))
     return failure();
 
+  Transfers transfers = takeTransfers(forward);
+
   OpBuilder builder = OpBuilder::atBlockEnd(&forward);
-  Location loc = loss.getLoc();
-  Value seed = LossSeedOp::create(builder, loc, loss.getType(), weight);
+  Location loc = loss ? loss.getLoc() : step.getLoc();
+  SmallVector<GradientSeed> seeds;
+  Operation *last = forward.empty() ? nullptr : &forward.back();
+  receiveGradients(builder, transfers, seeds);
+  Type scalar = RankedTensorType::get({}, builder.getF32Type());
+  Value seed;
+  if (loss)
+    seeds.push_back({loss, seed = LossSeedOp::create(builder, loc,
+                                                     loss.getType(), weight)});
   SmallVector<GradientVariable> variables;
   for (auto &[parameter, variable] : *trained)
     variables.push_back(variable);
+  for (ReceiveValueOp receive : transfers.received)
+    variables.push_back({{receive.getResult()}});
   DenseSet<Operation *> withGradient;
   // Averages follow micro-batches, which are the same to them.
-  trackAverages(
-      builder, tracked,
-      weight ? LossSeedOp::create(builder, loc, loss.getType(), Value()) : seed,
-      withGradient);
+  if (!tracked.empty() && (weight || !loss))
+    seed = LossSeedOp::create(builder, loc, loss ? loss.getType() : scalar,
+                              Value());
+  trackAverages(builder, tracked, seed, withGradient);
   auto complete = [&](unsigned index, Value gradient) {
+    if (index >= trained->size())
+      return sendGradient(builder, transfers.received[index - trained->size()],
+                          gradient);
     if (!gradient)
       return;
     ParameterOp parameter = (trained->begin() + index)->first;
@@ -154,10 +230,11 @@ LogicalResult Differentiate::differentiateStep(StepOp step,
         /*begin=*/IntegerAttr(), /*end=*/IntegerAttr(), gradient);
     withGradient.insert(parameter);
   };
-  if (failed(
-          differentiate(builder, forward, {{loss, seed}}, variables, complete)))
+  if (failed(differentiate(builder, forward, seeds, variables, complete)))
     return failure();
-  YieldOp::create(builder, loc, loss, weight, /*outputs=*/ArrayAttr());
+  sendValues(forward, last, transfers);
+  YieldOp::create(builder, loc, loss ? ValueRange(loss) : ValueRange(), weight,
+                  /*outputs=*/ArrayAttr());
   return reportUnused(step, withGradient);
 }
 

@@ -38,12 +38,13 @@ static Value judge(OpBuilder &builder, StepOp step,
                    ArrayRef<PartitionOp> trained) {
   Location loc = step.getLoc();
   TrainingAttr training = *step.getTraining();
+  MeshAxes mesh = getMesh(step->getParentOfType<ModuleOp>(), training);
   SmallVector<Attribute> names;
   for (PartitionOp partition : trained)
-    names.push_back(FlatSymbolRefAttr::get(partition.getSymNameAttr()));
+    if (partition.isCountedIn(mesh.stage))
+      names.push_back(FlatSymbolRefAttr::get(partition.getSymNameAttr()));
   Value stats = GradStatsOp::create(builder, loc, builder.getArrayAttr(names));
   const bool isWeighted = step.hasWeights();
-  MeshAxes mesh = getMesh(step->getParentOfType<ModuleOp>(), training);
   if (!training.isSilent() || mesh.model)
     stats = ReduceStatsOp::create(
         builder, loc, StatsType::get(builder.getContext()), stats,
@@ -56,6 +57,23 @@ static Value judge(OpBuilder &builder, StepOp step,
                          stats, llvm::APFloat(training.getClip()),
                          llvm::APFloat(findDivisor(step, trained)),
                          microBatches, /*skip=*/true);
+}
+
+/// Adds up the gradients of what other stages of a pipeline have as well.
+static LogicalResult tieGradients(OpBuilder &builder,
+                                  ArrayRef<PartitionOp> trained) {
+  for (PartitionOp partition : trained) {
+    if (!partition.getStages())
+      continue;
+    if (!partition.getGradientType().isF32())
+      return partition.emitOpError("has gradients of ")
+             << partition.getGradientType()
+             << ", and several stages of the pipeline add them up, which takes "
+                "f32: accumulate two micro-batches an update or more "
+                "(gradient_accumulation_steps), or compute in f32";
+    TieGradientsOp::create(builder, partition.getLoc(), partition.getSymName());
+  }
+  return success();
 }
 
 static void refresh(OpBuilder &builder, PartitionOp partition,
@@ -227,6 +245,8 @@ void InsertUpdates::runOnOperation() {
   }
   OpBuilder builder =
       OpBuilder::atBlockEnd(&step.getRegionOp<ApplyOp>().getBody().front());
+  if (failed(tieGradients(builder, trained)))
+    return signalPassFailure();
   Value verdict = judge(builder, step, trained);
   int64_t bucketElements =
       getSetting(allgatherBucketSize,

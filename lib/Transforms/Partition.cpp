@@ -51,6 +51,8 @@ struct Group {
   /// The axes that gradients are reduced over, and states cut: those of the
   /// mesh without these.
   AxesAttr over, cut;
+  /// Of a pipeline, those that have the one parameter; null: only this one.
+  DenseI64ArrayAttr stages;
 };
 
 struct Partition : public zero::impl::PartitionBase<Partition> {
@@ -105,8 +107,11 @@ private:
   /// By optimizer group (of averages, what moves them; null: untrained),
   /// compute type, tier and quantization of parameters, and the axes that they
   /// are cut over, in order.
-  llvm::MapVector<std::tuple<Attribute, Type, int, QuantizationAttr, AxesAttr>,
-                  Group>
+  /// One that several stages of a pipeline have is a group by itself, so that
+  /// all of them lay it out alike.
+  llvm::MapVector<
+      std::tuple<Attribute, Type, int, QuantizationAttr, AxesAttr, StringAttr>,
+      Group>
       groups;
   /// The names of all states.
   std::set<std::string> states;
@@ -220,12 +225,14 @@ LogicalResult Partitioner::collectGroups() {
     QuantizationAttr quantization = chooseQuantization(parameter, type);
     MemoryTier tier = tiers.choose(parameter.getElements(), type, quantization);
     AxesAttr parts = parameter.getCutAxes(mesh.ranks);
-    Group &group = groups
-                       .try_emplace({key, type, static_cast<int>(tier),
-                                     quantization, parts},
-                                    makeGroup(parts))
-                       .first->second;
+    Group &group =
+        groups
+            .try_emplace({key, type, static_cast<int>(tier), quantization,
+                          parts, parameter.getStages() ? name : nullptr},
+                         makeGroup(parts))
+            .first->second;
     group.parameters.push_back(parameter);
+    group.stages = parameter.getStagesAttr();
     group.quantization = quantization;
     group.parameterTier = tier;
     if (trained) {
@@ -401,7 +408,7 @@ LogicalResult Partitioner::createPartition(const Group &group, Type computeType,
       computeType, gradientType, group.parameterTier, group.quantization,
       settings.splitMaster && group.optimizer && computeType.isBF16(),
       group.optimizer, /*states=*/ArrayAttr(),
-      /*errors=*/DenseI64ArrayAttr(), /*at=*/DictionaryAttr());
+      /*errors=*/DenseI64ArrayAttr(), group.stages, /*at=*/DictionaryAttr());
   if (group.optimizer)
     placeStates(partition);
   SmallVector<int64_t> errors = getErrors(training.getPlanning(), partition);

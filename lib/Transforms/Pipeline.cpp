@@ -4,6 +4,8 @@
 
 #include "zero/Transforms/Passes.h"
 
+#include "program/Mesh.h"
+
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -21,8 +23,8 @@ makeCheckpointPass(const CheckpointConfig &config) {
   return createCheckpointActivations(checkpoint);
 }
 
-void mlir::zero::buildOperationsPipeline(OpPassManager &manager,
-                                         const TrainConfig &config) {
+/// The passes on a whole model.
+static void addModelPasses(OpPassManager &manager, const TrainConfig &config) {
   manager.addPass(createConfigurePass(config));
   manager.addPass(createRewriteTensorOps());
   if (config.expertCapacityFactor > 0) {
@@ -44,6 +46,12 @@ void mlir::zero::buildOperationsPipeline(OpPassManager &manager,
   SetPrecisionOptions precision;
   precision.compute = nameOf(config.precision);
   manager.addPass(createSetPrecision(precision));
+}
+
+/// The passes on the model of one stage, which is all of it where nothing cuts
+/// it into stages.
+static void addOperationPasses(OpPassManager &manager,
+                               const TrainConfig &config) {
   DifferentiateOptions differentiate;
   differentiate.ignoreUnusedParameters = config.ignoreUnusedParameters;
   manager.addPass(createDifferentiate(differentiate));
@@ -67,11 +75,34 @@ void mlir::zero::buildOperationsPipeline(OpPassManager &manager,
     manager.addPass(createFuseAdditions({config.fuseEpilogues}));
 }
 
+static bool isCutIntoStages(const TrainConfig &config) {
+  return config.hasAxis(zrt::kPipeAxis);
+}
+
+/// Where the passes go that run on each stage by itself.
+static OpPassManager &stagesOf(OpPassManager &manager,
+                               const TrainConfig &config) {
+  return isCutIntoStages(config) ? manager.nest<ModuleOp>() : manager;
+}
+
+void mlir::zero::buildOperationsPipeline(OpPassManager &manager,
+                                         const TrainConfig &config) {
+  addModelPasses(manager, config);
+  if (isCutIntoStages(config))
+    manager.addPass(createCutPipeline({config.pipelineOrder}));
+  addOperationPasses(stagesOf(manager, config), config);
+}
+
+static void addExchangePasses(OpPassManager &manager) {
+  manager.addPass(createVerifyValues());
+  manager.addPass(createStartExchanges());
+  manager.addPass(createSplitForward());
+}
+
 void mlir::zero::buildModelPipeline(OpPassManager &manager,
                                     const TrainConfig &config) {
   buildOperationsPipeline(manager, config);
-  manager.addPass(createVerifyValues());
-  manager.addPass(createStartExchanges());
+  addExchangePasses(stagesOf(manager, config));
 }
 
 static void addOverlapPasses(OpPassManager &manager) {
@@ -88,7 +119,8 @@ static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
   manager.addPass(createInsertReductions());
   manager.addPass(createInsertGathers());
   manager.addPass(createInsertUpdates());
-  if (config.overlapCommunication)
+  // Gradients are complete after the last backward pass of a pipeline.
+  if (config.overlapCommunication && !isCutIntoStages(config))
     addOverlapPasses(manager);
   if (config.offloadOptimizer)
     manager.addPass(createOverlapUpdates());
@@ -105,8 +137,8 @@ void mlir::zero::buildZeroPipeline(OpPassManager &manager,
   buildSchedulePipeline(manager, config);
 }
 
-void mlir::zero::buildSchedulePipeline(OpPassManager &manager,
-                                       const TrainConfig &config) {
+static void addSchedulePasses(OpPassManager &manager,
+                              const TrainConfig &config) {
   addStatePasses(manager, config);
   manager.addPass(createFree());
   manager.addPass(createVerifySchedule());
@@ -118,6 +150,11 @@ void mlir::zero::buildSchedulePipeline(OpPassManager &manager,
   manager.addPass(createPlanMemory(plan));
   manager.addPass(createVerifySchedule());
   manager.addPass(createCheckPlanPass(config));
+}
+
+void mlir::zero::buildSchedulePipeline(OpPassManager &manager,
+                                       const TrainConfig &config) {
+  addSchedulePasses(stagesOf(manager, config), config);
 }
 
 /// Adds the pass that reads `text` once there is a module: the micro-batch, and

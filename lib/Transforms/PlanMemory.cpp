@@ -39,6 +39,7 @@ private:
   void planStates();
   void planResidents();
   void planInputs();
+  void planStash();
   LogicalResult planRegions();
 
   ModuleOp module;
@@ -92,12 +93,31 @@ void Planner::planResidents() {
   }
 }
 
+/// Those of a stage of a pipeline are read by a backward pass when others have
+/// come for later forward passes.
 void Planner::planInputs() {
   SmallVector<AtAttr> places;
+  ArenaKind arena =
+      step.getRegionOp<ForwardOp>() ? ArenaKind::Stash : ArenaKind::Inputs;
   for (Type type : step.getArgumentTypes())
     places.push_back(
-        cursor.take(step.getContext(), {ArenaKind::Inputs}, tensorBytes(type)));
+        cursor.take(step.getContext(), {arena}, tensorBytes(type)));
   step->setAttr("zero.at", toArray(step.getContext(), places));
+}
+
+/// Places that are the same in each slot.
+void Planner::planStash() {
+  DenseMap<StringAttr, ArrayAttr> places;
+  auto place = [&](Operation *op, StringAttr name, Type type) {
+    ArrayAttr &known = places[name];
+    if (!known)
+      known = toArray(step.getContext(),
+                      cursor.take(step.getContext(), {ArenaKind::Stash},
+                                  tensorBytes(type)));
+    op->setAttr("zero.at", known);
+  };
+  step->walk([&](StashOp op) { place(op, op.getNameAttr(), op.getType()); });
+  step->walk([&](UnstashOp op) { place(op, op.getNameAttr(), op.getType()); });
 }
 
 LogicalResult Planner::planRegions() {
@@ -132,6 +152,7 @@ LogicalResult Planner::run() {
   planStates();
   planResidents();
   planInputs();
+  planStash();
   return planRegions();
 }
 

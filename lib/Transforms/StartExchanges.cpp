@@ -115,6 +115,28 @@ static void build(TermValueOp op) {
   op.erase();
 }
 
+/// What is sent is waited for at once; zero-split-forward lets a later pass do
+/// so.
+static void start(SendValueOp op) {
+  OpBuilder builder(op);
+  auto start = StartSendOp::create(
+      builder, op.getLoc(), PendingType::get(op.getContext(), {}),
+      op.getValue(), op.getNameAttr(), op.getBackAttr(), op.getCutsAttr());
+  WaitOp::create(builder, op.getLoc(), start.getPending());
+  op.erase();
+}
+
+static void start(ReceiveValueOp op) {
+  OpBuilder builder(op);
+  auto start = StartReceiveOp::create(
+      builder, op.getLoc(), PendingType::get(op.getContext(), {op.getType()}),
+      op.getNameAttr(), op.getBackAttr(), op.getCutsAttr());
+  builder.setInsertionPoint(findFirstUse(op.getResult(), *op->getBlock()));
+  auto wait = WaitOp::create(builder, op.getLoc(), start.getPending());
+  op.replaceAllUsesWith(wait.getResult(0));
+  op.erase();
+}
+
 static void cutRows(SliceValueOp op) {
   if (cutsRows(op))
     return;
@@ -134,6 +156,8 @@ struct StartExchanges : public zero::impl::StartExchangesBase<StartExchanges> {
     getOperation().walk([](GatherValueOp op) { start(op); });
     getOperation().walk([](ScatterValueOp op) { start(op); });
     getOperation().walk([](ExchangeValueOp op) { start(op); });
+    getOperation().walk([](SendValueOp op) { start(op); });
+    getOperation().walk([](ReceiveValueOp op) { start(op); });
   }
 };
 } // namespace

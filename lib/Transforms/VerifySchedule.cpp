@@ -34,10 +34,11 @@ LogicalResult VerifySchedule::verifyStep(ModuleOp module, StepOp step) {
   if (failed(verifyRegions(tables)) || failed(verifyPartitions(tables)) ||
       failed(verifyMarks(tables)) || failed(verifyValues(module, step)) ||
       failed(verifyHandles(tables)) || failed(verifyOffload(tables)) ||
-      failed(verifyActivations(tables)) || failed(verifyLifetimes(tables)) ||
-      failed(verifySlices(tables)) || failed(verifyReads(tables)) ||
-      failed(verifyUpdates(tables)) || failed(verifyWeights(tables)) ||
-      failed(verifyGradients(tables)) || failed(verifyQuantization(tables)) ||
+      failed(verifyActivations(tables)) || failed(verifyStash(tables)) ||
+      failed(verifyLifetimes(tables)) || failed(verifySlices(tables)) ||
+      failed(verifyReads(tables)) || failed(verifyUpdates(tables)) ||
+      failed(verifyWeights(tables)) || failed(verifyGradients(tables)) ||
+      failed(verifyQuantization(tables)) ||
       failed(verifyTraffic(
           tables,
           getSetting(maxReuseDistance,

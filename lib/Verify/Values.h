@@ -17,6 +17,8 @@ public:
       : symbols(module), step(step), axis(axis), isModel(step.isModel()) {}
 
   LogicalResult run();
+  /// What ranks have of a value that was followed.
+  State stateOf(Value value) const { return statesOf(value).front(); }
 
 private:
   LogicalResult visitBlock(Block &block);
@@ -39,6 +41,12 @@ private:
   std::optional<State> exchanged(Value value, const State &state) const;
   LogicalResult visitStrided(StridedOp op);
   LogicalResult visitSend(Operation *op);
+  State declared(std::optional<ArrayAttr> cuts) const;
+  LogicalResult visitReceived(Operation *op, std::optional<ArrayAttr> cuts,
+                              bool isTrained);
+  LogicalResult visitSent(Operation *op, std::optional<ArrayAttr> cuts);
+  LogicalResult visitStash(StashOp op);
+  LogicalResult visitUnstash(UnstashOp op);
   LogicalResult checkGroup(Operation *op, AxesAttr over);
   LogicalResult scaleLayouts(Operation *op, State &state, CutAttr cut,
                              bool isWhole);
@@ -67,6 +75,7 @@ private:
   AxesAttr axis;
   bool isModel;
   DenseMap<Value, State> states;
+  DenseMap<StringAttr, State> stash; ///< by name
 };
 
 /// How far the indices of a dimension are apart, in elements.

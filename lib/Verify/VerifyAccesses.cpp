@@ -208,6 +208,8 @@ void AccessTable::collectStart(AsyncOpInterface op, Accesses &accesses) {
     if (!op.getOperandOffsets(tables).empty())
       add(accesses.atOnce, places.front(), /*isWrite=*/true);
   }
+  // What nothing waits for is done where it stands.
+  auto &running = op.getPending() ? accesses.inFlight : accesses.atOnce;
   for (auto [index, buffer, place] : llvm::enumerate(buffers, places)) {
     if (buffer.memory == AsyncBuffer::Memory::Operand)
       place = placeOf(op->getOperand(buffer.index));
@@ -218,7 +220,7 @@ void AccessTable::collectStart(AsyncOpInterface op, Accesses &accesses) {
     else if (holdsErrors(buffers, index))
       add(accesses.atOnce, place, /*isWrite=*/true);
     else if (!buffer.isMadeAtWait())
-      add(accesses.inFlight, place, buffer.isWritten, buffer.owner);
+      add(running, place, buffer.isWritten, buffer.owner);
   }
 }
 

@@ -43,6 +43,10 @@ private:
                              const PartitionRange &range);
   LogicalResult visitReplicas(CollectiveOpInterface reduce);
   void visitWait(WaitOp wait);
+  bool isComplete(const Cell &cell, PartitionOp partition) const;
+  LogicalResult visitTie(TieGradientsOp tie);
+  LogicalResult verifyCounted(GradStatsOp stats, PartitionOp partition,
+                              const Cell &cell);
   LogicalResult visitStats(GradStatsOp stats);
   LogicalResult visitCopy(CopyToHostOp copy);
   LogicalResult visitUpdate(Operation *update, FlatSymbolRefAttr partition,
@@ -82,7 +86,7 @@ void Gradients::enter() {
     for (Cell &cell : store->cells) {
       cell.micros = cell.travelled = 0;
       cell.level = Level::Local;
-      cell.isCombined = false;
+      cell.isCombined = cell.isTied = false;
       cell.checkedBy = nullptr;
     }
 }
@@ -403,6 +407,52 @@ void Gradients::visitWait(WaitOp wait) {
 // Check and update
 //===----------------------------------------------------------------------===//
 
+/// Whether a cell has all that ranks of this stage give.
+bool Gradients::isComplete(const Cell &cell, PartitionOp partition) const {
+  bool isReduced =
+      cell.level != Level::Local || partition.isSilent(tables.training);
+  return isReduced && cell.micros == now.micros &&
+         (cell.isCombined || partition.getReplicas() == 1);
+}
+
+/// Stages add up what each of them has reduced, complete, and once. The first
+/// of them counts it in the norm.
+LogicalResult Gradients::visitTie(TieGradientsOp tie) {
+  FailureOr<Store *> store = findStore(tie, tie.getPartitionAttr());
+  if (failed(store))
+    return failure();
+  PartitionOp partition = (*store)->partition;
+  for (Cell &cell : (*store)->range(0, partition.getFlatElements())) {
+    if (cell.isTied || cell.checkedBy)
+      return tie.emitOpError("adds up gradients of ")
+             << tie.getPartitionAttr()
+             << (cell.isTied ? " a second time" : " after they were checked");
+    if (cell.inFlight || (cell.parameter && !isComplete(cell, partition)))
+      return tie.emitOpError("adds up gradients of ")
+             << tie.getPartitionAttr()
+             << " before they are reduced and complete";
+    cell.isTied = true;
+    if (!partition.isCountedIn(tables.mesh.stage))
+      cell.checkedBy = tie;
+  }
+  return success();
+}
+
+/// What stages share is counted by the first of them, once it is added up.
+LogicalResult Gradients::verifyCounted(GradStatsOp stats, PartitionOp partition,
+                                       const Cell &cell) {
+  if (!partition.isCountedIn(tables.mesh.stage))
+    return stats.emitOpError("counts gradients of @")
+           << partition.getSymName() << ", which stage "
+           << partition.getStages()->front() << " counts";
+  if (partition.getStages() && !cell.isTied)
+    return stats.emitOpError("checks gradients of @")
+           << partition.getSymName()
+           << " before those of other stages are added; wanted a "
+              "'zero.tie_gradients' before it";
+  return success();
+}
+
 LogicalResult Gradients::visitStats(GradStatsOp stats) {
   for (auto [index, partition] :
        llvm::enumerate(stats.getPartitions().getAsRange<FlatSymbolRefAttr>())) {
@@ -418,6 +468,8 @@ LogicalResult Gradients::visitStats(GradStatsOp stats) {
         error.attachNote(cell.inFlight->getLoc()) << "started here";
         return error;
       }
+      if (failed(verifyCounted(stats, (*store)->partition, cell)))
+        return failure();
       if (cell.checkedBy)
         return stats.emitOpError("counts gradients of ")
                << partition << " a second time";
@@ -434,17 +486,12 @@ LogicalResult Gradients::visitCopy(CopyToHostOp copy) {
   FailureOr<Store *> store = findStore(copy, copy.getPartitionAttr());
   if (failed(store))
     return failure();
-  const bool hasReplicas = (*store)->partition.getReplicas() > 1;
-  for (const Cell &cell : (*store)->range(copy.getBegin(), copy.getEnd())) {
-    bool isReduced = cell.level != Level::Local ||
-                     (*store)->partition.isSilent(tables.training);
-    bool isWhole = isReduced && cell.micros == now.micros &&
-                   (cell.isCombined || !hasReplicas);
-    if (cell.inFlight || (cell.parameter && !isWhole))
+  for (const Cell &cell : (*store)->range(copy.getBegin(), copy.getEnd()))
+    if (cell.inFlight ||
+        (cell.parameter && !isComplete(cell, (*store)->partition)))
       return copy.emitOpError("copies gradients of ")
              << copy.getPartitionAttr()
              << " before they are reduced and complete";
-  }
   return success();
 }
 
@@ -496,6 +543,8 @@ LogicalResult Gradients::visit(Operation &op) {
     return visitReduce(cast<CollectiveOpInterface>(op));
   if (combinesReplicas(&op))
     return visitReplicas(cast<CollectiveOpInterface>(op));
+  if (auto tie = dyn_cast<TieGradientsOp>(op))
+    return visitTie(tie);
   if (auto stats = dyn_cast<GradStatsOp>(op))
     return visitStats(stats);
   if (auto copy = dyn_cast<CopyToHostOp>(op))

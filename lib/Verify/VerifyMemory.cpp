@@ -189,6 +189,8 @@ bool LineMemory::mayShare(const Use &earlier, const Use &later) {
       return offset >= 0 &&
              earlier.place.getOffset() == later.place.getOffset() + offset;
     }
+    if (isa<StashOp>(later.by))
+      return earlier.place == later.place;
     if (later.by->hasTrait<OverwritesOperands>() && later.value &&
         haveSameLayout(operand.get().getType(), later.value.getType()))
       return earlier.to == later.from &&
@@ -276,9 +278,27 @@ LogicalResult LineMemory::verifyState(const Use &use, PartitionOp partition,
          << partition.getSymName();
 }
 
+/// Whether what lies in the stash is there under a name, or makes room for what
+/// will be.
+static bool isStashed(Operation *by, Value value, AtAttr place) {
+  auto liesThere = [&](Operation *stash) {
+    auto at = stash->getAttrOfType<ArrayAttr>("zero.at");
+    return at && at.size() == 1 && at[0] == place;
+  };
+  if (isa<StashOp, UnstashOp>(by))
+    return true;
+  for (; value; value = findSuccessor(value, place))
+    if (llvm::any_of(value.getUsers(), [&](Operation *user) {
+          return isa<StashOp>(user) && liesThere(user);
+        }))
+      return true;
+  return false;
+}
+
 LogicalResult LineMemory::verifyPlace(const Use &use) {
   ArenaKind arena = use.place.getArena();
-  if (arena == ArenaKind::Activations || arena == ArenaKind::Communication)
+  if (arena == ArenaKind::Activations || arena == ArenaKind::Communication ||
+      (arena == ArenaKind::Stash && isStashed(use.by, use.value, use.place)))
     return success();
   if (arena == ArenaKind::Gradients)
     for (PartitionOp partition : tables.trained) {

@@ -47,6 +47,7 @@ private:
   LogicalResult verifyBuffers(AsyncOpInterface op);
   LogicalResult verifyInPlace(AsyncOpInterface op, Value operand, AtAttr place);
   LogicalResult verifyDisjoint();
+  LogicalResult verifyStashed(Operation &op, StringAttr name, AtAttr place);
 
   /// `place` in this program: of all ranks, or of the one that it is for.
   AtAttr here(AtAttr place);
@@ -60,6 +61,7 @@ private:
   const Tables &tables;
   StatePlaces state;
   SmallVector<Reserved> reserved;
+  DenseMap<StringAttr, AtAttr> stash; ///< by name
 };
 
 } // namespace
@@ -112,7 +114,9 @@ LogicalResult Places::verifyInputs() {
   for (auto [argument, place] :
        llvm::zip_equal(tables.step.getArguments(), places)) {
     auto at = cast<AtAttr>(place);
-    if (failed(expectSize(tables.step, at, {ArenaKind::Inputs},
+    ArenaKind arena = tables.step.getRegionOp<ForwardOp>() ? ArenaKind::Stash
+                                                           : ArenaKind::Inputs;
+    if (failed(expectSize(tables.step, at, {arena},
                           tensorBytes(argument.getType()))))
       return failure();
     reserved.push_back({at, tables.step, {}});
@@ -279,6 +283,19 @@ static size_t countPlaces(Operation &op) {
   return llvm::count_if(op.getResultTypes(), llvm::IsaPred<RankedTensorType>);
 }
 
+/// What has one name in the stash has one place, and nothing else is there.
+LogicalResult Places::verifyStashed(Operation &op, StringAttr name,
+                                    AtAttr place) {
+  if (failed(expectSize(&op, place, {ArenaKind::Stash},
+                        tensorBytes(op.getResult(0).getType()))))
+    return failure();
+  auto [known, isNew] = stash.try_emplace(name, place);
+  if (!isNew)
+    return expect(&op, place, known->second);
+  reserved.push_back({place, &op, {}});
+  return success();
+}
+
 LogicalResult Places::verifyOperation(Operation &op) {
   if (auto start = dyn_cast<AsyncOpInterface>(op))
     return verifyBuffers(start);
@@ -288,6 +305,10 @@ LogicalResult Places::verifyOperation(Operation &op) {
            << places.size() << " places, wanted " << wanted;
   if (places.empty())
     return success();
+  if (auto stash = dyn_cast<StashOp>(op))
+    return verifyStashed(op, stash.getNameAttr(), places[0]);
+  if (auto unstash = dyn_cast<UnstashOp>(op))
+    return verifyStashed(op, unstash.getNameAttr(), places[0]);
   if (op.hasTrait<OpTrait::ConstantLike>())
     return verifyConstant(op, places[0]);
   return verifyResults(op, places);

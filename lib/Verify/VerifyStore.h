@@ -21,6 +21,8 @@ struct Cell {
   int64_t travelled = 0;
   /// Whether the replicas' gradients are in it.
   bool isCombined = false;
+  /// Whether the gradients of other stages of a pipeline are in it.
+  bool isTied = false;
   Operation *inFlight = nullptr, *checkedBy = nullptr;
 };
 

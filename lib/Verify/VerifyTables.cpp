@@ -66,7 +66,10 @@ static LogicalResult runUpdate(const Tables &tables, Tracker &tracker) {
     MicroOp form = micro + 1 == tracker.now.micros
                        ? tables.step.getLastMicro()
                        : tables.step.getRegionOp<MicroOp>();
-    if (failed(runRegion(form, tracker)))
+    // Passes of different slots know nothing of each other.
+    auto forward = tables.step.getRegionOp<ForwardOp>();
+    if ((forward && failed(runRegion(forward, tracker))) ||
+        failed(runRegion(form, tracker)))
       return failure();
   }
   return runRegion(tables.step.getRegionOp<ApplyOp>(), tracker);

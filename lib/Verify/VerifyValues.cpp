@@ -242,6 +242,16 @@ LogicalResult Values::visit(Operation *op) {
           [&](StartAllGatherOp of) { return visitStartGather(of); })
       .Case<RecomputeOp, OffloadOp, FetchOp>(
           [&](auto of) { return visitSend(of); })
+      .Case<ReceiveValueOp>([&](ReceiveValueOp of) {
+        return visitReceived(of, of.getCuts(), of.getTrained());
+      })
+      .Case<StartReceiveOp>([&](StartReceiveOp of) {
+        return visitReceived(of, of.getCuts(), /*isTrained=*/false);
+      })
+      .Case<SendValueOp, StartSendOp>(
+          [&](auto of) { return visitSent(of, of.getCuts()); })
+      .Case<StashOp>([&](StashOp of) { return visitStash(of); })
+      .Case<UnstashOp>([&](UnstashOp of) { return visitUnstash(of); })
       .Case<WaitOp>([&](WaitOp wait) {
         State state = statesOf(wait.getPending()).front();
         for (Value result : wait.getResults())

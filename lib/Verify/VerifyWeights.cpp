@@ -43,7 +43,8 @@ static LogicalResult verifyYields(const Tables &tables, bool isWeighted) {
     auto yield = dyn_cast<YieldOp>(op.getRegion(0).front().back());
     if (!yield)
       continue;
-    if (!!yield.getWeight() != isWeighted)
+    // The stage that has the loss says what it weighs.
+    if (!!yield.getWeight() != (isWeighted && tables.mesh.isLastStage()))
       return yield.emitOpError()
              << (isWeighted ? "has no weight, and the last micro-batch of an "
                               "update has one"

@@ -297,6 +297,11 @@ std::string refusalOf(const zrt::Program &program) {
                  "or offload all states (offload_optimizer with the device "
                  "nvme)";
   }
+  if (program.pipeline.isCut() &&
+      (target == "cuda" || emit == Emit::Shared || emit == Emit::Program))
+    return "the mesh has an axis 'pipe', whose stages run in executables for "
+           "the host only; give '--target host' and '--emit exe', or give "
+           "'pipe' 1 rank";
   if (target != "cuda" || program.training.deterministic ||
       program.training.ranks == 1)
     return "";
@@ -339,12 +344,16 @@ LogicalResult compile() {
       out << "\n";
       return success();
     });
-  FailureOr<zrt::Program> program = zero::translateToProgram(*module);
-  if (failed(program))
+  FailureOr<std::vector<zrt::Program>> programs =
+      zero::translateStages(*module);
+  if (failed(programs))
     return failure();
-  if (std::string refusal = refusalOf(*program); !refusal.empty())
-    return fail(refusal);
-  return emitCode(*module, zrt::serialize(*program));
+  for (const zrt::Program &program : *programs)
+    if (std::string refusal = refusalOf(program); !refusal.empty())
+      return fail(refusal);
+  const std::string bytes = zrt::serializeStages(*programs);
+  return programs->size() == 1 ? emitCode(*module, bytes)
+                               : emitCode(*zero::joinFunctions(*module), bytes);
 }
 
 } // namespace

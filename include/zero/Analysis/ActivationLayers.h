@@ -23,7 +23,12 @@ struct ActivationLayer {
   int64_t borderBytes = 0;
 };
 
-/// The operations of `micro` before its `zero.loss_seed`.
+/// Where the backward pass of `micro` begins: its `zero.loss_seed`, or in a
+/// stage of a pipeline before the last the first gradient that it receives;
+/// null where there is none.
+Operation *findBackward(Block &micro);
+
+/// The operations of `micro` before that.
 SmallVector<Operation *> getForward(Block &micro);
 
 /// The layers of the forward of `micro`, in order; the spans before, between

@@ -26,13 +26,15 @@ enum class TrafficKind {
   Quantized,          ///< the same in packed form, in bytes
   Regathers,          ///< the same from a secondary partition, within a node
   Refreshes,          ///< parameters that an update changed
-  Replicas,    ///< reduced gradients, between ranks that own the same slices
-  Activations, ///< values of the model, exchanged within a group
+  Replicas,      ///< reduced gradients, between ranks that own the same slices
+  Activations,   ///< values of the model, exchanged within a group
+  Transfers,     ///< the same, sent to a neighbouring stage of a pipeline
+  TiedGradients, ///< of what several stages have, sent to each other one
 };
 
 /// Elements of one type that travel in one update, all `runs` together. Of them
 /// a rank sends (n-1)/n of n ranks of a group; those of an all-reduce are
-/// counted twice.
+/// counted twice. What stages of a pipeline send each other, it sends all of.
 struct TrafficPart {
   TrafficKind kind;
   int64_t elements = 0;

@@ -137,7 +137,8 @@ def : Key<"use_data_before_expert_parallelism", Bool, "false",
     "whether neighbouring ranks have the same experts, beside "
     "`expert_parallel.autoep_size`">, Idle<[NoExperts, OrderedByMesh]>;
 def : Key<"pipeline", Block, "null", "pipeline parallelism">,
-    Refused<"there is no such axis; leave it out">;
+    Refused<"give the number of stages as an axis `pipe` of the mesh (zero.mesh, --mesh), "
+            "and leave this block out">;
 def : Key<"hybrid_engine", Block, "null", "alternate training and generation">,
     Refused<"the executable trains, and samples with --sample; leave it out">;
 def : Key<"sparse_attention", Block, "null", "block-sparse attention">,

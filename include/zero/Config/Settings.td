@@ -61,6 +61,8 @@ def NotCut : Reason<[{config.stage != 2 && config.layout != zrt::Layout::Buckete
     "only stage 2 cuts groups in one way or the other">;
 def PaddedToBytes : Reason<[{config.stage == 3}],
     "parameters that are gathered are padded to 16 bytes a rank">;
+def NoPipeAxis : Reason<[{!config.hasAxis("pipe")}],
+    "the mesh has no axis 'pipe' of more than one rank">;
 def NoTensorAxis : Reason<[{!config.hasAxis("tensor")}],
     "no axis `tensor` has more than one rank", "give --mesh data=2,tensor=2">;
 def NoExperts : Reason<[{!config.hasAxis("expert")}],

@@ -28,6 +28,11 @@ def : Key<"zero.sharding", Object, "null",
 def : Key<"zero.sharding.*", Integer, "-1",
     "the dimension of a parameter, by its name, or of several by a pattern with `*`; "
     "-1: none is cut">;
+def : Key<"zero.pipeline_schedule", Text, "\"1f1b\"",
+    "in which order the stages of an axis `pipe` make the passes of micro-batches: "
+    "`1f1b`, a backward pass as soon as it can be, or `gpipe`, all forward passes first, "
+    "which keeps the activations of all of them">,
+    Field<Run, "pipelineOrder">, Option<"pipeline-schedule">, Idle<[NoPipeAxis]>;
 def : Key<"zero.experts", Object, "null",
     "places of experts, which drop what finds none: settings of DeepSpeed's layer `MoE`, "
     "for models whose experts take every token that chooses them">;

@@ -3,6 +3,7 @@
 #define ZERO_CONVERSION_TRANSLATE_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 
 #include "program/Program.h"
 
@@ -16,6 +17,18 @@ namespace mlir::zero {
 FailureOr<zrt::Program>
 translateToProgram(ModuleOp module,
                    DenseMap<Operation *, size_t> *firstCommands = nullptr);
+
+/// The same of each stage, where the module is what zero-cut-pipeline and the
+/// passes behind it have made of a model; otherwise the one program. Functions
+/// of stages get names that no other stage has.
+FailureOr<std::vector<zrt::Program>> translateStages(ModuleOp module);
+
+/// The modules of the stages, in their order; the module itself where it is
+/// none of stages.
+SmallVector<ModuleOp> listStages(ModuleOp module);
+
+/// All functions of the stages, in one module.
+OwningOpRef<ModuleOp> joinFunctions(ModuleOp module);
 
 } // namespace mlir::zero
 

@@ -73,6 +73,7 @@ private:
   void visitWait(WaitOp wait);
   void visitKernel(Operation &op);
   LogicalResult visitLoad(LoadOp load);
+  void visitStash(Operation &op);
   void visitStart(AsyncOpInterface start);
   void visitAccumulate(AccumulateOp accumulate);
 

@@ -105,6 +105,60 @@ def VerifyValues : Pass<"zero-verify-values", "::mlir::ModuleOp"> {
   }];
 }
 
+def CutPipeline : Pass<"zero-cut-pipeline", "::mlir::ModuleOp"> {
+  let summary = "Cut a model into the stages of a pipeline, a module each";
+  let description = [{
+    Where the module's mesh has an axis `pipe` of p ranks, the model becomes p: each
+    stage has the operations of some neighbouring layers, with their parameters and all
+    inputs, in a module of its own. The cuts are at the model's
+    `zero.stage_boundary`, of which there are then p - 1; where there is none, where the
+    largest work of a stage is the least, after operations behind which little is alive.
+    A remark says what each stage has.
+
+    What a stage computes of a later stage's operands it sends: `zero.send_value` there,
+    `zero.receive_value` here, through all stages between. What depends on inputs and
+    constants alone each stage computes for itself.
+
+    - Needs: a `zero.mesh`; after `zero-shard-model` and `zero-set-precision`, before
+      `zero-differentiate`.
+    - Leaves: a module of modules `@stage0`, `@stage1`, ..., each with a `zero.mesh` that
+      says which stage it is. All later passes run on each by itself.
+      A parameter that several stages use, as a table that is tied to the output
+      projection, is in each of them, with its `stages`.
+
+    ```mlir
+    zero.mesh @mesh <pipe = 2, data = 2>                  // before
+    zero.step @train(%x: tensor<4x8xf32>) {
+      %h = nn.linear %x, %up : ...
+      zero.stage_boundary
+      %y = nn.linear %h, %down : ...
+      ...
+    }
+
+    module @stage0 {                                      // after
+      zero.mesh @mesh <pipe = 2, data = 2> stage 0 order "1f1b"
+      zero.step @train(%x: tensor<4x8xf32>) {
+        %h = nn.linear %x, %up : ...
+        zero.send_value %h as "value 0" trained : tensor<4x16xf32>
+        zero.yield
+      }
+    }
+    module @stage1 {
+      zero.mesh @mesh <pipe = 2, data = 2> stage 1 order "1f1b"
+      zero.step @train(%x: tensor<4x8xf32>) {
+        %h = zero.receive_value "value 0" trained : tensor<4x16xf32>
+        %y = nn.linear %h, %down : ...
+        ...
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"order", "order", "std::string", "\"1f1b\"",
+           "Order of passes: gpipe, or 1f1b">
+  ];
+}
+
 def SetPrecision : Pass<"zero-set-precision", "::mlir::ModuleOp"> {
   let summary = "Convert an f32 model to 16-bit compute";
   let description = [{

@@ -4,6 +4,46 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SplitForward : Pass<"zero-split-forward", "::mlir::ModuleOp"> {
+  let summary = "Separate the forward pass of a stage of a pipeline from the backward pass";
+  let description = [{
+    In a stage of a pipeline, what stands before the first gradient of a micro-batch
+    becomes `zero.forward`, and `zero.micro` keeps the rest. What the backward pass reads
+    of the forward pass is stashed there and unstashed here; loads, constants and views
+    are repeated instead.
+
+    What is sent lies in the stash, and stays there until the pass that follows in the
+    same slot: a value that goes to the next stage is waited for in the backward pass, a
+    gradient that goes back in the next forward pass. So a stage never waits for another
+    one to take what it has sent before it goes on.
+
+    - Needs: `zero-start-exchanges`; a `zero.mesh` with a `stage`. Any other step stays.
+    - Leaves: `zero.forward` and `zero.micro`, which run in the order of the pipeline.
+    - Not done here: choosing that order.
+
+    ```mlir
+    zero.micro {                                                     // before
+      %p = zero.start_receive "h" : <tensor<4x8xf32>>
+      %h = zero.wait %p : <tensor<4x8xf32>>
+      %y = nn.gelu tanh %h : tensor<4x8xf32>
+      ...
+      %seed = zero.loss_seed : tensor<f32>
+      %d = nn.gelu_grad tanh %h, %g : tensor<4x8xf32>
+    }
+
+    zero.forward {                                                   // after
+      ...
+      %s = zero.stash %h as "stashed 0" : tensor<4x8xf32>
+    }
+    zero.micro {
+      %h = zero.unstash "stashed 0" : tensor<4x8xf32>
+      %seed = zero.loss_seed : tensor<f32>
+      %d = nn.gelu_grad tanh %h, %g : tensor<4x8xf32>
+    }
+    ```
+  }];
+}
+
 def SplitGradients : Pass<"zero-split-gradients", "::mlir::ModuleOp"> {
   let summary = "Compute large gradients in blocks of rows";
   let description = [{

@@ -91,6 +91,7 @@ LogicalResult verifyUpdates(const Tables &tables);
 LogicalResult verifyWeights(const Tables &tables);
 LogicalResult verifyOffload(const Tables &tables);
 LogicalResult verifyActivations(const Tables &tables);
+LogicalResult verifyStash(const Tables &tables);
 /// What ranks compute along the axes that cut the model, of a model or of a
 /// schedule.
 LogicalResult verifyValues(ModuleOp module, StepOp step);

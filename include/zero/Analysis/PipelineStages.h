@@ -1,0 +1,68 @@
+//===- PipelineStages.h - which stage computes what -------------*- C++ -*-===//
+#ifndef ZERO_ANALYSIS_PIPELINESTAGES_H
+#define ZERO_ANALYSIS_PIPELINESTAGES_H
+
+#include "zero/Dialect/Zero/Zero.h"
+
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::zero {
+
+/// The operations of a model by the stages of a pipeline that compute them.
+class PipelineStages {
+public:
+  /// How much work an operation is, in any unit.
+  using Work = llvm::function_ref<double(Operation *)>;
+
+  /// Whether a stage can hand a value to the next one.
+  using CanCross = llvm::function_ref<bool(Value)>;
+
+  /// Cuts `model` at its boundaries, or where it has none evenly by `work`,
+  /// where all that is handed on can be.
+  PipelineStages(StepOp model, int64_t stages, Work work, CanCross canCross);
+
+  /// Whether the model can be cut; an error at the operation or parameter that
+  /// is in the way otherwise.
+  LogicalResult verify();
+
+  int64_t getStages() const { return stages; }
+  /// Whether a stage computes `op` for itself where it needs the results:
+  /// loads, and what follows from inputs and constants alone.
+  bool isRepeated(Operation *op) const { return repeated.contains(op); }
+  /// The stage of an operation that is not repeated.
+  int64_t getStage(Operation *op) const { return stageOf.lookup(op); }
+  /// Whether a value depends on a trained parameter.
+  bool isTrained(Value value) const { return trained.contains(value); }
+  /// The values that `stage` has from the one before, in their order.
+  ArrayRef<Value> getIncoming(int64_t stage) const {
+    return incoming[stage].getArrayRef();
+  }
+  /// The parameters of a stage, in the order of their first use.
+  ArrayRef<Attribute> getParameters(int64_t stage) const {
+    return parameters[stage].getArrayRef();
+  }
+  /// The stages that use a parameter.
+  SmallVector<int64_t, 2> getStagesOf(Attribute parameter) const;
+  /// The work of a stage.
+  double getWork(int64_t stage) const { return works[stage]; }
+
+private:
+  void findRepeated();
+  void findTrained();
+  void placeAtBoundaries();
+  void placeEvenly(Work work, CanCross canCross);
+  void findNeeds(Operation *op, int64_t stage);
+
+  StepOp model;
+  int64_t stages, boundaries = 0;
+  DenseSet<Operation *> repeated;
+  DenseSet<Value> trained;
+  DenseMap<Operation *, int64_t> stageOf;
+  SmallVector<llvm::SetVector<Value>> incoming;
+  SmallVector<llvm::SetVector<Attribute>> parameters;
+  SmallVector<double> works;
+};
+
+} // namespace mlir::zero
+
+#endif // ZERO_ANALYSIS_PIPELINESTAGES_H

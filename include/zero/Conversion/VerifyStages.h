@@ -1,0 +1,19 @@
+//===- VerifyStages.h - the programs of a pipeline, proven together -------===//
+#ifndef ZERO_CONVERSION_VERIFYSTAGES_H
+#define ZERO_CONVERSION_VERIFYSTAGES_H
+
+#include "program/Program.h"
+
+#include <string>
+#include <vector>
+
+namespace zrt {
+
+/// What goes wrong when the stages run: a message that is not what its receiver
+/// expects or that nobody receives, a slot of the stash that is written before
+/// it was read, stages that wait for each other. "" where nothing does.
+std::string findStageFault(const std::vector<Program> &stages);
+
+} // namespace zrt
+
+#endif // ZERO_CONVERSION_VERIFYSTAGES_H

@@ -1,0 +1,241 @@
+//===- PipelineStages.cpp - which stage computes what ---------------------===//
+
+#include "zero/Analysis/PipelineStages.h"
+
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+#include "llvm/Support/InterleavedRange.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+PipelineStages::PipelineStages(StepOp model, int64_t stages, Work work,
+                               CanCross canCross)
+    : model(model), stages(stages), incoming(stages), parameters(stages),
+      works(stages) {
+  Block &body = model.getBody().front();
+  boundaries = llvm::range_size(body.getOps<StageBoundaryOp>());
+  findRepeated();
+  findTrained();
+  if (boundaries > 0)
+    placeAtBoundaries();
+  else
+    placeEvenly(work, canCross);
+  for (Operation &op : body)
+    if (!isRepeated(&op)) {
+      findNeeds(&op, getStage(&op));
+      works[getStage(&op)] += work(&op);
+    }
+  // What a stage has not made, the one before hands on.
+  for (int64_t stage = stages - 1; stage > 1; --stage)
+    for (Value value : incoming[stage])
+      if (getStage(value.getDefiningOp()) < stage - 1)
+        incoming[stage - 1].insert(value);
+  DenseMap<Operation *, int64_t> places;
+  for (auto [place, op] : llvm::enumerate(body))
+    places[&op] = place;
+  for (llvm::SetVector<Value> &values : incoming) {
+    SmallVector<Value> sorted = values.takeVector();
+    llvm::sort(sorted, [&](Value a, Value b) {
+      return std::pair(places[a.getDefiningOp()],
+                       cast<OpResult>(a).getResultNumber()) <
+             std::pair(places[b.getDefiningOp()],
+                       cast<OpResult>(b).getResultNumber());
+    });
+    values.insert(sorted.begin(), sorted.end());
+  }
+}
+
+/// What `op` reads: its operands, and what its regions capture.
+static llvm::SetVector<Value> readsOf(Operation &op) {
+  llvm::SetVector<Value> reads(op.operand_begin(), op.operand_end());
+  if (op.getNumRegions() != 0)
+    getUsedValuesDefinedAbove(op.getRegions(), reads);
+  return reads;
+}
+
+void PipelineStages::findRepeated() {
+  for (Operation &op : model.getBody().front()) {
+    bool isOfInputs = llvm::all_of(readsOf(op), [&](Value read) {
+      Operation *maker = read.getDefiningOp();
+      return !maker || (isRepeated(maker) && !isa<LoadOp>(maker));
+    });
+    if (isa<LoadOp>(op) || (isPure(&op) && isOfInputs))
+      repeated.insert(&op);
+  }
+}
+
+void PipelineStages::findTrained() {
+  SymbolTable symbols(model->getParentOfType<ModuleOp>());
+  for (Operation &op : model.getBody().front()) {
+    bool isTrained = llvm::any_of(
+        readsOf(op), [&](Value read) { return trained.contains(read); });
+    if (auto load = dyn_cast<LoadOp>(op)) {
+      auto parameter = symbols.lookup<ParameterOp>(load.getParameter());
+      isTrained =
+          parameter && !parameter.getFrozen() && !parameter.getAverage();
+    }
+    for (Value result : op.getResults())
+      if (isTrained && isa<FloatType>(getElementTypeOrSelf(result.getType())))
+        trained.insert(result);
+  }
+}
+
+void PipelineStages::placeAtBoundaries() {
+  int64_t stage = 0;
+  for (Operation &op : model.getBody().front()) {
+    stageOf[&op] = std::min(stage, stages - 1);
+    stage += isa<StageBoundaryOp>(op);
+  }
+}
+
+namespace {
+/// A run of operations between two places where a model may be cut.
+struct Span {
+  SmallVector<Operation *> operations;
+  double work = 0;
+};
+} // namespace
+
+/// Whether `size` of `spans` stages can each have at most `limit`; fills in
+/// where each stage ends.
+static bool fits(ArrayRef<Span> spans, int64_t stages, double limit,
+                 SmallVectorImpl<size_t> &ends) {
+  ends.clear();
+  double work = 0;
+  for (size_t i = 0; i < spans.size(); ++i) {
+    if (work > 0 && work + spans[i].work > limit) {
+      ends.push_back(i);
+      work = 0;
+    }
+    work += spans[i].work;
+    // Each stage that is left has at least one span.
+    size_t left = stages - 1 - static_cast<int64_t>(ends.size());
+    if (spans.size() - 1 - i <= left && left > 0 && i + 1 < spans.size()) {
+      ends.push_back(i + 1);
+      work = 0;
+    }
+  }
+  return static_cast<int64_t>(ends.size()) < stages;
+}
+
+/// Cuts behind operations where the fewest bytes that depend on parameters are
+/// alive, so that little is sent; among these the largest stage is the least.
+void PipelineStages::placeEvenly(Work work, CanCross canCross) {
+  Block &body = model.getBody().front();
+  DenseMap<Value, Operation *> lastUse;
+  DenseSet<Value> ofParameters;
+  for (Operation &op : body) {
+    bool reads = isa<LoadOp>(op);
+    for (Value read : readsOf(op)) {
+      lastUse[read] = &op;
+      reads |= ofParameters.contains(read);
+    }
+    if (reads)
+      ofParameters.insert(op.result_begin(), op.result_end());
+  }
+  SmallVector<Span> spans(1);
+  SmallVector<Value> alive;
+  SmallVector<int64_t> bytes;
+  for (Operation &op : body) {
+    llvm::erase_if(alive, [&](Value value) { return lastUse[value] == &op; });
+    for (Value result : op.getResults())
+      if (!isRepeated(&op) && ofParameters.contains(result) &&
+          lastUse.count(result))
+        alive.push_back(result);
+    int64_t here = 0; // none: no place to cut at
+    if (llvm::all_of(alive, canCross))
+      for (Value value : alive)
+        here += tensorBytes(value.getType());
+    if (isRepeated(&op))
+      continue;
+    spans.back().operations.push_back(&op);
+    spans.back().work += work(&op);
+    bytes.push_back(here);
+    spans.emplace_back();
+  }
+  spans.pop_back();
+  // The least that any good cut sends, among the places with work on both
+  // sides: the median is that of a model with a residual stream.
+  int64_t least = std::numeric_limits<int64_t>::max();
+  double before = 0, all = 0;
+  for (const Span &span : spans)
+    all += span.work;
+  for (auto [span, here] : llvm::zip_equal(spans, bytes)) {
+    before += span.work;
+    if (here > 0 && before > 0.1 * all && before < 0.9 * all)
+      least = std::min(least, here);
+  }
+  SmallVector<Span> joined(1);
+  for (auto [span, here] : llvm::zip_equal(spans, bytes)) {
+    llvm::append_range(joined.back().operations, span.operations);
+    joined.back().work += span.work;
+    if (here > 0 && here <= least)
+      joined.emplace_back();
+  }
+  if (joined.back().operations.empty())
+    joined.pop_back();
+  double low = 0, high = all;
+  SmallVector<size_t> ends;
+  for (int i = 0; i < 60; ++i) {
+    double middle = (low + high) / 2;
+    (fits(joined, stages, middle, ends) ? high : low) = middle;
+  }
+  fits(joined, stages, high, ends);
+  boundaries = ends.size();
+  for (auto [index, span] : llvm::enumerate(joined))
+    for (Operation *op : span.operations)
+      stageOf[op] = llvm::upper_bound(ends, index) - ends.begin();
+}
+
+/// Adds what `op`, or what is repeated for it, has from elsewhere.
+void PipelineStages::findNeeds(Operation *op, int64_t stage) {
+  for (Value read : readsOf(*op)) {
+    Operation *maker = read.getDefiningOp();
+    if (!maker)
+      continue;
+    if (auto load = dyn_cast<LoadOp>(maker))
+      parameters[stage].insert(load.getParameterAttr());
+    else if (isRepeated(maker))
+      findNeeds(maker, stage);
+    else if (getStage(maker) < stage)
+      incoming[stage].insert(read);
+  }
+  if (auto track = dyn_cast<TrackOp>(op))
+    parameters[stage].insert(track.getParameterAttr());
+}
+
+LogicalResult PipelineStages::verify() {
+  if (boundaries != stages - 1)
+    return emitError(model.getLoc())
+           << "@" << model.getSymName() << " has " << boundaries
+           << (boundaries == 1 ? " place" : " places")
+           << " to cut it at, and the axis 'pipe' has " << stages
+           << " ranks; wanted " << stages - 1
+           << (stages == 2 ? " 'zero.stage_boundary'"
+                           : " of 'zero.stage_boundary'")
+           << ", or fewer ranks";
+  SymbolTable symbols(model->getParentOfType<ModuleOp>());
+  for (int64_t stage = 0; stage < stages; ++stage)
+    for (Attribute name : parameters[stage]) {
+      auto symbol = cast<FlatSymbolRefAttr>(name);
+      auto parameter = symbols.lookup<ParameterOp>(symbol.getValue());
+      if (getStagesOf(name).size() > 1 && parameter.getAverage())
+        return parameter.emitError()
+               << "parameter " << symbol << " is an average that stages ["
+               << llvm::interleaved(getStagesOf(name))
+               << "] of the pipeline use, and each of them would move it; use "
+                  "it in one stage, or cut the model elsewhere";
+    }
+  return success();
+}
+
+SmallVector<int64_t, 2> PipelineStages::getStagesOf(Attribute parameter) const {
+  SmallVector<int64_t, 2> found;
+  for (int64_t stage = 0; stage < stages; ++stage)
+    if (parameters[stage].contains(parameter))
+      found.push_back(stage);
+  return found;
+}

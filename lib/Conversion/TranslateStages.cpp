@@ -1,0 +1,158 @@
+//===- TranslateStages.cpp - the programs of a pipeline -------------------===//
+
+#include "zero/Conversion/Translate.h"
+#include "zero/Conversion/VerifyStages.h"
+
+#include "CommandBuilder.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace mlir;
+using namespace mlir::zero;
+
+//===----------------------------------------------------------------------===//
+// The order of passes
+//===----------------------------------------------------------------------===//
+
+zrt::Pipeline mlir::zero::describePipeline(const MeshAxes &mesh,
+                                           int64_t micros) {
+  zrt::Pipeline pipeline;
+  pipeline.stage = static_cast<uint32_t>(mesh.stage);
+  pipeline.stages = static_cast<uint32_t>(mesh.stages());
+  int64_t warmUp = mesh.countWarmUp(micros), slots = mesh.countSlots(micros);
+  pipeline.slots = static_cast<uint32_t>(slots);
+  auto add = [&](bool isBackward, int64_t micro) {
+    pipeline.order.push_back({isBackward, static_cast<uint32_t>(micro % slots),
+                              static_cast<uint32_t>(micro)});
+  };
+  for (int64_t micro = 0; micro < warmUp; ++micro)
+    add(/*isBackward=*/false, micro);
+  for (int64_t micro = 0; micro < micros; ++micro) {
+    if (warmUp + micro < micros)
+      add(/*isBackward=*/false, warmUp + micro);
+    add(/*isBackward=*/true, micro);
+  }
+  return pipeline;
+}
+
+//===----------------------------------------------------------------------===//
+// All stages
+//===----------------------------------------------------------------------===//
+
+SmallVector<ModuleOp> mlir::zero::listStages(ModuleOp module) {
+  SmallVector<ModuleOp> stages;
+  for (auto inner : module.getOps<ModuleOp>())
+    if (!inner.getOps<StepOp>().empty())
+      stages.push_back(inner);
+  if (stages.empty())
+    stages.push_back(module);
+  return stages;
+}
+
+/// Gives each function of a stage a name that no other stage has.
+static LogicalResult renameFunctions(ModuleOp stage) {
+  std::string prefix = (stage.getSymName().value_or("") + ".").str();
+  for (auto function : stage.getOps<func::FuncOp>()) {
+    if (function.getSymName().starts_with(prefix))
+      continue;
+    auto name =
+        StringAttr::get(stage.getContext(), prefix + function.getSymName());
+    if (failed(SymbolTable::replaceAllSymbolUses(function, name, stage)))
+      return function.emitError("is used where it cannot get another name");
+    function.setSymNameAttr(name);
+  }
+  return success();
+}
+
+/// What files know of a parameter.
+static zrt::StoredParameter describeStored(const zrt::Program &program,
+                                           const zrt::Parameter &parameter) {
+  const zrt::Partition &partition =
+      program.partitions[static_cast<size_t>(parameter.partition)];
+  zrt::StoredParameter stored;
+  stored.name = parameter.name;
+  stored.shape = parameter.shape;
+  stored.stage = program.pipeline.stage;
+  stored.type = partition.master() ? zrt::DataType::F32 : parameter.modelType;
+  stored.modelType = parameter.modelType;
+  stored.trainable = partition.trainable;
+  for (const zrt::State &state : partition.states)
+    if (state.start == zrt::StateStart::Constant)
+      stored.states.push_back({state.name, state.type});
+  return stored;
+}
+
+/// The outputs that are one number, the loss first.
+static std::vector<std::string> listScalars(const zrt::Program &last) {
+  std::vector<std::string> names;
+  for (const zrt::Output &output : last.evaluate.outputs)
+    if (output.type.elements() == 1 && zrt::isFloat(output.type.type))
+      names.insert(output.name == "loss" ? names.begin() : names.end(),
+                   output.name);
+  return names;
+}
+
+/// The places of parameters in the order of their declarations, which the
+/// module of the stages keeps.
+static std::map<std::string, size_t> listDeclared(ModuleOp module) {
+  std::map<std::string, size_t> places;
+  auto names = module->getAttrOfType<ArrayAttr>(kDeclaredParameters);
+  for (Attribute name : names ? names.getValue() : ArrayRef<Attribute>())
+    places.try_emplace(cast<StringAttr>(name).str(), places.size());
+  return places;
+}
+
+/// Tells each stage of all. The first that has a parameter writes it.
+static void introduce(std::vector<zrt::Program> &stages,
+                      const std::map<std::string, size_t> &declared) {
+  std::map<std::string, zrt::StoredParameter> byName;
+  for (const zrt::Program &stage : stages)
+    for (const zrt::Parameter &parameter : stage.parameters)
+      byName.try_emplace(parameter.name, describeStored(stage, parameter));
+  std::vector<zrt::StoredParameter> all;
+  for (const auto &[name, stored] : byName)
+    all.push_back(stored);
+  auto placeOf = [&](const zrt::StoredParameter &stored) {
+    auto known = declared.find(stored.name);
+    return known == declared.end() ? declared.size() : known->second;
+  };
+  std::stable_sort(all.begin(), all.end(), [&](const auto &a, const auto &b) {
+    return placeOf(a) < placeOf(b);
+  });
+  for (zrt::Program &stage : stages) {
+    stage.pipeline.scalars = listScalars(stages.back());
+    stage.pipeline.stored = all;
+  }
+}
+
+FailureOr<std::vector<zrt::Program>>
+mlir::zero::translateStages(ModuleOp module) {
+  std::vector<zrt::Program> programs;
+  SmallVector<ModuleOp> stages = listStages(module);
+  for (ModuleOp stage : stages) {
+    if (stages.size() > 1 && failed(renameFunctions(stage)))
+      return failure();
+    FailureOr<zrt::Program> program = translateToProgram(stage);
+    if (failed(program))
+      return failure();
+    programs.push_back(std::move(*program));
+  }
+  if (programs.size() == 1)
+    return programs;
+  introduce(programs, listDeclared(module));
+  if (std::string fault = zrt::findStageFault(programs); !fault.empty())
+    return emitError(module.getLoc())
+               << "the stages of the pipeline do not fit together: " << fault,
+           failure();
+  return programs;
+}
+
+OwningOpRef<ModuleOp> mlir::zero::joinFunctions(ModuleOp module) {
+  OwningOpRef<ModuleOp> joined = ModuleOp::create(module.getLoc());
+  OpBuilder builder = OpBuilder::atBlockEnd(joined->getBody());
+  for (ModuleOp stage : listStages(module))
+    for (auto function : stage.getOps<func::FuncOp>())
+      builder.clone(*function);
+  return joined;
+}

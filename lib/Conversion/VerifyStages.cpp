@@ -1,0 +1,257 @@
+//===- VerifyStages.cpp - the programs of a pipeline, proven together -----===//
+//
+// All stages run their tables side by side, each command of a transfer as the
+// runtime does it: a send does not wait, a receive gets the next message of its
+// neighbour, a wait waits. Two updates, since a pass may wait for what one of
+// the update before has sent.
+//
+//===----------------------------------------------------------------------===//
+
+#include "zero/Conversion/VerifyStages.h"
+
+#include "program/Collective.h"
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <utility>
+
+using zrt::Collective;
+using zrt::Command;
+using zrt::Opcode;
+using zrt::Program;
+
+namespace {
+
+/// What is sent: of which micro-batch, and what a person calls it.
+struct Message {
+  std::string name;
+  uint32_t micro = 0;
+  uint64_t count = 0;
+  zrt::DataType type = zrt::DataType::F32;
+  bool isTaken = false;
+};
+
+/// Messages from one stage to another, all that were ever sent.
+struct Channel {
+  std::vector<Message> messages;
+  size_t expected = 0; ///< receives that were started
+};
+
+/// A send or receive that a stage has started.
+struct Started {
+  bool isSend = false;
+  size_t from = 0, to = 0, number = 0;
+  const Command *command = nullptr;
+};
+
+/// One pass of a stage.
+struct Pass {
+  const zrt::Region *region = nullptr;
+  const char *name = "";
+  uint32_t slot = 0, micro = 0;
+};
+
+struct Stage {
+  const Program *program = nullptr;
+  std::vector<Pass> passes;
+  size_t pass = 0, command = 0;
+  bool isInPass = false;
+  /// By slot and ticket.
+  std::map<std::pair<uint32_t, uint32_t>, Started> started;
+  /// The micro-batch whose forward pass has filled a slot.
+  std::vector<std::optional<uint32_t>> slots;
+
+  bool isDone() const { return pass == passes.size(); }
+};
+
+class Simulation {
+public:
+  explicit Simulation(const std::vector<Program> &programs);
+  /// "", or what is wrong.
+  std::string run();
+
+private:
+  bool advance(size_t stage);
+  bool visit(size_t stage, const Pass &pass, const Command &command);
+  void start(size_t stage, const Pass &pass, const Command &command);
+  bool wait(size_t stage, const Pass &pass, Started &started);
+  void enter(Stage &stage, const Pass &pass);
+  std::string describe(size_t stage) const;
+  std::string nameOf(size_t stage, const Pass &pass) const;
+
+  std::vector<Stage> stages;
+  std::map<std::pair<size_t, size_t>, Channel> channels;
+  std::string error;
+};
+
+} // namespace
+
+Simulation::Simulation(const std::vector<Program> &programs) {
+  for (const Program &program : programs) {
+    Stage &stage = stages.emplace_back();
+    stage.program = &program;
+    stage.slots.resize(program.pipeline.slots);
+    for (int update = 0; update < 2; ++update) {
+      for (const zrt::Turn &turn : program.pipeline.order)
+        stage.passes.push_back(
+            {turn.isBackward ? &program.micro : &program.forward,
+             turn.isBackward ? "backward" : "forward", turn.slot, turn.micro});
+      stage.passes.push_back({&program.apply, "update", 0, 0});
+    }
+    stage.passes.push_back({&program.evaluate, "evaluation", 0, 0});
+  }
+}
+
+std::string Simulation::nameOf(size_t stage, const Pass &pass) const {
+  return "stage " + std::to_string(stage) + " in the " + pass.name +
+         " pass of micro-batch " + std::to_string(pass.micro);
+}
+
+/// Each slot is written by a forward pass, and read by the backward pass of the
+/// same micro-batch before another one writes it.
+void Simulation::enter(Stage &stage, const Pass &pass) {
+  if (pass.region != &stage.program->forward &&
+      pass.region != &stage.program->micro)
+    return;
+  std::optional<uint32_t> &holds = stage.slots[pass.slot];
+  const std::string where = nameOf(&stage - stages.data(), pass);
+  if (pass.region == &stage.program->forward) {
+    if (holds)
+      error = where + " writes slot " + std::to_string(pass.slot) +
+              ", which still holds micro-batch " + std::to_string(*holds);
+    holds = pass.micro;
+    return;
+  }
+  if (holds != pass.micro)
+    error = where + " reads slot " + std::to_string(pass.slot) +
+            ", which holds " +
+            (holds ? "micro-batch " + std::to_string(*holds) : "nothing");
+  holds.reset();
+}
+
+/// "receive value 0" and "send value 0" are about one value.
+static std::string valueOf(const Command &command) {
+  return command.label.substr(command.label.find(' ') + 1);
+}
+
+void Simulation::start(size_t stage, const Pass &pass, const Command &command) {
+  const zrt::CollectivePart &part = command.parts.front();
+  const bool isSend = command.collective == Collective::Send;
+  const auto peer = static_cast<size_t>(part.root);
+  if (peer >= stages.size() || peer == stage) {
+    error = nameOf(stage, pass) + ": '" + command.label + "' is with stage " +
+            std::to_string(part.root) + " of " + std::to_string(stages.size());
+    return;
+  }
+  Started started{isSend, isSend ? stage : peer, isSend ? peer : stage, 0,
+                  &command};
+  Channel &channel = channels[{started.from, started.to}];
+  started.number = isSend ? channel.messages.size() : channel.expected++;
+  if (isSend)
+    channel.messages.push_back(
+        {valueOf(command), pass.micro, part.count, part.type});
+  const auto [other, isNew] =
+      stages[stage].started.try_emplace({pass.slot, command.ticket}, started);
+  if (!isNew)
+    error = nameOf(stage, pass) + ": '" + command.label +
+            "' is started again before it was waited for";
+}
+
+/// Whether it is over.
+bool Simulation::wait(size_t stage, const Pass &pass, Started &started) {
+  Channel &channel = channels[{started.from, started.to}];
+  if (started.number >= channel.messages.size())
+    return false;
+  Message &message = channel.messages[started.number];
+  if (started.isSend)
+    return message.isTaken;
+  const zrt::CollectivePart &part = started.command->parts.front();
+  if (message.name != valueOf(*started.command) ||
+      message.micro != pass.micro || message.count != part.count ||
+      message.type != part.type)
+    error = nameOf(stage, pass) + ": '" + started.command->label + "' of " +
+            std::to_string(part.count) + " elements gets '" + message.name +
+            "' of micro-batch " + std::to_string(message.micro) + ", of " +
+            std::to_string(message.count) + " elements";
+  return message.isTaken = true;
+}
+
+bool Simulation::visit(size_t stage, const Pass &pass, const Command &command) {
+  if (command.opcode == Opcode::Start && isBetweenTwo(command.collective))
+    return start(stage, pass, command), true;
+  if (command.opcode != Opcode::Wait)
+    return true;
+  auto &known = stages[stage].started;
+  const auto found = known.find({pass.slot, command.ticket});
+  // What is no transfer, or was carried from nowhere yet.
+  if (found == known.end())
+    return true;
+  if (!wait(stage, pass, found->second))
+    return false;
+  known.erase(found);
+  return true;
+}
+
+/// Runs a stage until it waits; whether it went on at all.
+bool Simulation::advance(size_t number) {
+  Stage &stage = stages[number];
+  bool moved = false;
+  while (!stage.isDone() && error.empty()) {
+    const Pass &pass = stage.passes[stage.pass];
+    if (!std::exchange(stage.isInPass, true))
+      enter(stage, pass);
+    while (stage.command < pass.region->commands.size()) {
+      if (!error.empty() ||
+          !visit(number, pass, pass.region->commands[stage.command]))
+        return moved;
+      ++stage.command;
+      moved = true;
+    }
+    stage.command = 0;
+    stage.isInPass = false;
+    ++stage.pass;
+    moved = true;
+  }
+  return moved;
+}
+
+std::string Simulation::describe(size_t number) const {
+  const Stage &stage = stages[number];
+  if (stage.isDone())
+    return "stage " + std::to_string(number) + " is done";
+  const Pass &pass = stage.passes[stage.pass];
+  const Command &command = pass.region->commands[stage.command];
+  const auto found = stage.started.find({pass.slot, command.ticket});
+  return nameOf(number, pass) + " waits for '" +
+         (found == stage.started.end() ? "" : found->second.command->label) +
+         "'";
+}
+
+std::string Simulation::run() {
+  for (bool moved = true; moved && error.empty();) {
+    moved = false;
+    for (size_t stage = 0; stage < stages.size(); ++stage)
+      moved |= advance(stage);
+  }
+  if (!error.empty())
+    return error;
+  std::string waiting;
+  for (size_t stage = 0; stage < stages.size(); ++stage)
+    if (!stages[stage].isDone())
+      waiting += (waiting.empty() ? "" : "; ") + describe(stage);
+  if (!waiting.empty())
+    return "no stage can go on: " + waiting;
+  for (const auto &[ends, channel] : channels)
+    for (const Message &message : channel.messages)
+      if (!message.isTaken)
+        return "stage " + std::to_string(ends.first) + " sends '" +
+               message.name + "' of micro-batch " +
+               std::to_string(message.micro) + ", which stage " +
+               std::to_string(ends.second) + " never receives";
+  return "";
+}
+
+std::string zrt::findStageFault(const std::vector<Program> &stages) {
+  return Simulation(stages).run();
+}

@@ -1,0 +1,269 @@
+//===- CutPipeline.cpp - the stages of a pipeline, a module each ----------===//
+
+#include "zero/Analysis/Mesh.h"
+#include "zero/Analysis/PipelineStages.h"
+#include "zero/Kernels/KernelSpecs.h"
+#include "zero/Transforms/Passes.h"
+#include "zero/Verify/StageValues.h"
+
+#include "program/ByteCount.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+namespace mlir::zero {
+#define GEN_PASS_DEF_CUTPIPELINE
+#include "zero/Transforms/Passes.h.inc"
+} // namespace mlir::zero
+
+using namespace mlir;
+using namespace mlir::zero;
+
+namespace {
+
+/// A value that stages hand on: its name, and how ranks have it.
+struct Crossing {
+  StringAttr name;
+  ArrayAttr cuts; ///< null: whole
+};
+
+/// Builds the module of one stage.
+class StageBuilder {
+public:
+  StageBuilder(ModuleOp whole, StepOp model, const PipelineStages &stages,
+               int64_t stage, StringRef order,
+               const DenseMap<Value, Crossing> &crossings)
+      : whole(whole), model(model), stages(stages), stage(stage), order(order),
+        crossings(crossings) {}
+
+  void build(OpBuilder &builder);
+
+private:
+  void buildSymbols(OpBuilder &builder);
+  void buildStep(OpBuilder &builder);
+  void receive(OpBuilder &builder);
+  void send(OpBuilder &builder);
+  void repeat(OpBuilder &builder, Operation &op);
+  void add(OpBuilder &builder, Operation &op);
+  bool isLast() const { return stage + 1 == stages.getStages(); }
+
+  ModuleOp whole;
+  StepOp model;
+  const PipelineStages &stages;
+  int64_t stage;
+  StringRef order;
+  const DenseMap<Value, Crossing> &crossings;
+  IRMapping mapping;
+};
+
+struct CutPipeline : public zero::impl::CutPipelineBase<CutPipeline> {
+  using CutPipelineBase::CutPipelineBase;
+  void runOnOperation() override;
+
+private:
+  LogicalResult cut(StepOp model, const PipelineStages &stages,
+                    const StageValues &values);
+};
+
+} // namespace
+
+void StageBuilder::build(OpBuilder &builder) {
+  auto module = ModuleOp::create(builder, model.getLoc(),
+                                 "stage" + std::to_string(stage));
+  OpBuilder inner = OpBuilder::atBlockEnd(module.getBody());
+  buildSymbols(inner);
+  buildStep(inner);
+}
+
+/// Everything beside the model that the stage has: its own parameters, and all
+/// that is not a parameter.
+void StageBuilder::buildSymbols(OpBuilder &builder) {
+  ArrayRef<Attribute> own = stages.getParameters(stage);
+  for (Operation &op : *whole.getBody()) {
+    if (isa<StepOp, ModuleOp>(op)) // other stages
+      continue;
+    auto parameter = dyn_cast<ParameterOp>(op);
+    if (parameter &&
+        !llvm::is_contained(own, FlatSymbolRefAttr::get(parameter)))
+      continue;
+    Operation *copy = builder.clone(op);
+    if (parameter)
+      if (auto users = stages.getStagesOf(FlatSymbolRefAttr::get(parameter));
+          users.size() > 1)
+        cast<ParameterOp>(copy).setStages(users);
+    if (auto mesh = dyn_cast<MeshOp>(copy)) {
+      mesh.setStage(stage);
+      mesh.setOrder(order);
+    }
+  }
+}
+
+/// Every stage has all inputs, so that all of them count samples and positions
+/// in one way.
+void StageBuilder::buildStep(OpBuilder &builder) {
+  auto step = cast<StepOp>(builder.cloneWithoutRegions(*model));
+  Block &body = step.getBody().emplaceBlock();
+  for (BlockArgument argument : model.getArguments())
+    mapping.map(argument,
+                body.addArgument(argument.getType(), argument.getLoc()));
+  OpBuilder inner = OpBuilder::atBlockEnd(&body);
+  receive(inner);
+  auto yield = cast<YieldOp>(model.getBody().front().back());
+  for (Operation &op : model.getBody().front())
+    if (!stages.isRepeated(&op) && stages.getStage(&op) == stage &&
+        !isa<StageBoundaryOp>(op) && &op != yield.getOperation())
+      add(inner, op);
+  if (isLast()) {
+    add(inner, *yield);
+  } else {
+    send(inner);
+    YieldOp::create(inner, yield.getLoc(), ValueRange(), /*weight=*/Value(),
+                    /*outputs=*/ArrayAttr());
+    if (yield.getWeight())
+      step->setAttr(StepOp::getWeightedName(), inner.getUnitAttr());
+  }
+}
+
+void StageBuilder::receive(OpBuilder &builder) {
+  for (Value value : stages.getIncoming(stage))
+    mapping.map(
+        value,
+        ReceiveValueOp::create(
+            builder, value.getLoc(), value.getType(), crossings.at(value).name,
+            /*back=*/UnitAttr(), crossings.at(value).cuts,
+            stages.isTrained(value) ? builder.getUnitAttr() : UnitAttr()));
+}
+
+void StageBuilder::send(OpBuilder &builder) {
+  for (Value value : stages.getIncoming(stage + 1))
+    SendValueOp::create(
+        builder, value.getLoc(), mapping.lookup(value),
+        crossings.at(value).name, /*back=*/UnitAttr(), crossings.at(value).cuts,
+        stages.isTrained(value) ? builder.getUnitAttr() : UnitAttr());
+}
+
+/// Computes what `op` reads and the stage computes for itself.
+void StageBuilder::repeat(OpBuilder &builder, Operation &op) {
+  llvm::SetVector<Value> reads(op.operand_begin(), op.operand_end());
+  if (op.getNumRegions() != 0)
+    getUsedValuesDefinedAbove(op.getRegions(), reads);
+  for (Value read : reads)
+    if (Operation *maker = read.getDefiningOp();
+        maker && !mapping.contains(read) && stages.isRepeated(maker))
+      add(builder, *maker);
+}
+
+void StageBuilder::add(OpBuilder &builder, Operation &op) {
+  repeat(builder, op);
+  builder.clone(op, mapping);
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// Floating-point operations of the forward pass.
+static double workOf(Operation *op) {
+  std::optional<zrt::KernelSpec> kernel = describeKernel(op);
+  return kernel ? static_cast<double>(kernel->flops) : 0;
+}
+
+/// "stage 1 of 4: 12 of 48 parameters, 26 % of the work, ..."
+static void reportStage(StepOp model, const PipelineStages &stages,
+                        int64_t stage, int64_t parameters, double work) {
+  int64_t bytes = 0;
+  for (Value value : stages.getIncoming(stage))
+    bytes += tensorBytes(value.getType());
+  InFlightDiagnostic remark = emitRemark(model.getLoc());
+  remark << "stage " << stage << " of " << stages.getStages() << " has "
+         << stages.getParameters(stage).size() << " of " << parameters
+         << " parameters and "
+         << static_cast<int64_t>(
+                work > 0 ? 100 * stages.getWork(stage) / work + 0.5 : 0)
+         << " % of the forward work";
+  if (stage > 0)
+    remark << "; it has "
+           << zrt::plural(stages.getIncoming(stage).size(), "value") << ", "
+           << bytes << " bytes a micro-batch, from the stage before";
+}
+
+/// Names what stages hand on; an error where ranks have terms of it.
+static FailureOr<DenseMap<Value, Crossing>>
+findCrossings(const PipelineStages &stages, const StageValues &values) {
+  DenseMap<Value, Crossing> crossings;
+  for (int64_t stage = 1; stage < stages.getStages(); ++stage)
+    for (Value value : stages.getIncoming(stage)) {
+      Builder builder(value.getContext());
+      auto cuts = values.cutsOf(value);
+      if (!cuts)
+        return value.getDefiningOp()->emitOpError()
+               << "gives what stage " << stage
+               << " of the pipeline has from the stage before, and of which "
+                  "ranks that compute one model have terms, or an order of "
+                  "their own; move the 'zero.stage_boundary' behind what adds "
+                  "it up";
+      std::string name = "value " + std::to_string(crossings.size());
+      crossings.try_emplace(
+          value,
+          Crossing{builder.getStringAttr(name),
+                   cuts->empty() ? ArrayAttr()
+                                 : builder.getArrayAttr(SmallVector<Attribute>(
+                                       cuts->begin(), cuts->end()))});
+    }
+  return crossings;
+}
+
+LogicalResult CutPipeline::cut(StepOp model, const PipelineStages &stages,
+                               const StageValues &values) {
+  ModuleOp module = getOperation();
+  FailureOr<DenseMap<Value, Crossing>> crossings =
+      findCrossings(stages, values);
+  if (failed(crossings))
+    return failure();
+  int64_t parameters = llvm::range_size(module.getOps<ParameterOp>());
+  double work = 0;
+  for (int64_t stage = 0; stage < stages.getStages(); ++stage)
+    work += stages.getWork(stage);
+  SmallVector<Attribute> declared;
+  for (ParameterOp parameter : module.getOps<ParameterOp>())
+    declared.push_back(parameter.getSymNameAttr());
+  SmallVector<Operation *> old;
+  for (Operation &op : *module.getBody())
+    old.push_back(&op);
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  for (int64_t stage = 0; stage < stages.getStages(); ++stage) {
+    reportStage(model, stages, stage, parameters, work);
+    StageBuilder(module, model, stages, stage, order, *crossings)
+        .build(builder);
+  }
+  for (Operation *op : llvm::reverse(old))
+    op->erase();
+  module->setAttr(kDeclaredParameters, builder.getArrayAttr(declared));
+  return success();
+}
+
+void CutPipeline::runOnOperation() {
+  ModuleOp module = getOperation();
+  AxesAttr pipe;
+  for (MeshOp mesh : module.getOps<MeshOp>())
+    pipe = mesh.getAxes().getStageAxes();
+  auto steps = module.getOps<StepOp>();
+  if (!pipe || steps.empty())
+    return;
+  StepOp model = *steps.begin();
+  if (llvm::range_size(steps) != 1 || !model.isModel()) {
+    emitError(model.getLoc())
+        << "found " << llvm::range_size(steps)
+        << " steps or a schedule, wanted one model to cut into stages; run "
+           "zero-cut-pipeline before zero-differentiate";
+    return signalPassFailure();
+  }
+  StageValues values;
+  if (failed(values.run(module, model)))
+    return signalPassFailure();
+  PipelineStages stages(model, pipe.getSize(), workOf, [&](Value value) {
+    return values.cutsOf(value).has_value();
+  });
+  if (failed(stages.verify()) || failed(cut(model, stages, values)))
+    signalPassFailure();
+}
