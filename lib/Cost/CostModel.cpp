@@ -208,6 +208,10 @@ double CostModel::collectiveSeconds(zrt::Collective kind, double bytes,
   const int64_t ranks = group.ranks;
   if (ranks == 1)
     return 0;
+  // Between two neighbours, which are on one node where others of them are.
+  if (zrt::isBetweenTwo(kind))
+    return collectiveSeconds(zrt::Collective::Broadcast, bytes, type,
+                             {2, std::min<int64_t>(group.local, 2)});
   auto found = tables->collectives.find({kind, type});
   if (found != tables->collectives.end()) {
     const auto &[measured, points] = nearest(found->second, ranks);

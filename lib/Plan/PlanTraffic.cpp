@@ -112,8 +112,10 @@ static PartitionOp findPartition(const TrafficPart &part,
     return partitions.getPartition(part.parameter);
   if (auto partition = dyn_cast<PartitionOp>(part.op))
     return partition;
-  for (const PartitionRange &range :
-       cast<CollectiveOpInterface>(part.op).getPartitionRanges(partitions))
+  auto collective = dyn_cast<CollectiveOpInterface>(part.op);
+  if (!collective) // between stages of a pipeline: among the transfers
+    return {};
+  for (const PartitionRange &range : collective.getPartitionRanges(partitions))
     return partitions.find(range.partition);
   return {};
 }

@@ -33,6 +33,9 @@ public:
              const CostModel &model);
 
   Timeline run();
+  /// Seconds of one run of a region by itself; what other stages of a pipeline
+  /// send is there, and what they take takes no time.
+  double measure(const zrt::Region &region);
 
 private:
   enum class State { Idle, Running, Done };
@@ -72,6 +75,7 @@ private:
   std::array<Queue, zrt::kCountOf<zrt::Stream>> queues;
   TimelineEvent next; ///< region, update and micro-batch of what comes
   double now = 0;
+  bool isAlone = false; ///< without other stages
 };
 
 } // namespace
@@ -160,7 +164,7 @@ GroupSpan Simulation::spanOf(const zrt::Command &command) const {
 }
 
 double Simulation::secondsOf(const zrt::Command &command) const {
-  if (command.parts.empty())
+  if (command.parts.empty() || (isAlone && isBetweenTwo(command.collective)))
     return 0;
   GroupSpan group = spanOf(command);
   return model.collectiveSeconds(command.collective,
@@ -309,6 +313,21 @@ Timeline Simulation::run() {
   summarize();
   sortByBegin();
   return std::move(timeline);
+}
+
+double Simulation::measure(const zrt::Region &region) {
+  isAlone = true;
+  const double begin = now;
+  runRegion(region, TimedRegion::Micro);
+  while (busyQueues() > 0)
+    advance(untilNextEnd());
+  return now - begin;
+}
+
+double mlir::zero::measureRegion(std::shared_ptr<const zrt::Program> program,
+                                 const zrt::Region &region,
+                                 const CostModel &model) {
+  return Simulation(std::move(program), model).measure(region);
 }
 
 Timeline mlir::zero::simulate(std::shared_ptr<const zrt::Program> program,

@@ -6,6 +6,11 @@
 #include "views/FlatSpace.h"
 #include "views/PredictedTrace.h"
 #include "views/Report.h"
+#include "views/Stages.h"
+
+#include "zero/Conversion/Translate.h"
+
+#include "program/ByteCount.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -60,6 +65,64 @@ static LogicalResult printReports(ArrayRef<PlanReport> plans, StringRef path) {
   return options::json.empty() ? success() : writeJson(plans);
 }
 
+//===----------------------------------------------------------------------===//
+// Plans of several stages
+//===----------------------------------------------------------------------===//
+
+static bool isCutIntoStages(ModuleOp planned) {
+  return listStages(planned).size() > 1;
+}
+
+static LogicalResult drawStages(const DrawingFiles &drawings,
+                                const StagesReport &stages) {
+  if (!drawings.trace.empty())
+    return fail("--trace is of one program, and the plan has " +
+                Twine(stages.plans.size()) +
+                " stages; --picture shows their passes over time");
+  if (drawings.picture.empty())
+    return success();
+  const zrt::Program &first = stages.programs.front();
+  std::string title =
+      first.name + ": " + first.mesh.text() + ", " +
+      zrt::plural(first.training.accumulation, "micro-batch", "es") +
+      " an update, on " + stages.machine;
+  return writeTextFile(drawings.picture, drawStages(stages, title));
+}
+
+/// The figures of all stages of a pipeline.
+static LogicalResult reportStages(const ModelFile &model, ModuleOp planned,
+                                  const DrawingFiles &drawings) {
+  FailureOr<Machine> machine = model.readMachine();
+  if (failed(machine))
+    return failure();
+  StagesReport stages;
+  stages.machine = machine->name;
+  for (ModuleOp stage : listStages(planned))
+    stages.plans.push_back(summarizePlan(stage));
+  auto programs = translateStages(planned);
+  if (failed(programs))
+    return failure();
+  stages.programs = std::move(*programs);
+  stages.timeline = simulateStages(stages.programs, *machine);
+  if (failed(drawStages(drawings, stages)))
+    return failure();
+  if (options::json != "-")
+    printStages(stages, model.getPath());
+  auto write = [&](llvm::json::OStream &json) { writeStages(json, stages); };
+  return options::json.empty()
+             ? success()
+             : writeJsonFile(options::json, write, /*indent=*/2);
+}
+
+/// An error where a command shows one program, and the plan has several.
+static LogicalResult expectOneStage(ModuleOp planned) {
+  if (!isCutIntoStages(planned))
+    return success();
+  return fail("the plan has " + Twine(listStages(planned).size()) +
+              " stages, which 'zero-plan MODEL' shows; give 'pipe' 1 rank for "
+              "this command");
+}
+
 LogicalResult mlir::zero::runReportCommand() {
   DrawingFiles drawings = drawingFiles();
   FailureOr<std::vector<std::string>> counts = readRankCounts();
@@ -79,6 +142,8 @@ LogicalResult mlir::zero::runReportCommand() {
     auto planned = model.plan(planOptions(count));
     if (failed(planned))
       return failure();
+    if (isCutIntoStages(planned->get()))
+      return reportStages(model, planned->get(), drawings);
     auto plan = report(model, planned->get(), drawings);
     if (failed(plan))
       return failure();
@@ -107,7 +172,7 @@ LogicalResult mlir::zero::runCompareCommand() {
     if (failed(model.read(inputs[isOneModel ? 0 : i])))
       return failure();
     auto planned = model.plan(options);
-    if (failed(planned))
+    if (failed(planned) || failed(expectOneStage(planned->get())))
       return failure();
     auto plan = report(model, planned->get());
     if (failed(plan))
@@ -134,7 +199,11 @@ LogicalResult mlir::zero::runLayoutCommand() {
   auto planned = planOne(model);
   if (failed(planned))
     return failure();
-  printFlatSpace(planned->get());
+  for (ModuleOp stage : listStages(planned->get())) {
+    if (isCutIntoStages(planned->get()))
+      llvm::outs() << stage.getSymName().value_or("") << "\n";
+    printFlatSpace(stage);
+  }
   return success();
 }
 
@@ -145,5 +214,12 @@ LogicalResult mlir::zero::runExplainCommand() {
   auto planned = planOne(model);
   if (failed(planned))
     return failure();
-  return explainParameter(planned->get(), options::inputs[1]);
+  // In the first stage that has it.
+  StringRef name = StringRef(options::inputs[1]).ltrim('@');
+  SmallVector<ModuleOp> stages = listStages(planned->get());
+  auto owner = llvm::find_if(stages, [&](ModuleOp stage) {
+    return SymbolTable::lookupSymbolIn(stage, name) != nullptr;
+  });
+  return explainParameter(owner == stages.end() ? stages.front() : *owner,
+                          options::inputs[1]);
 }

@@ -1,0 +1,167 @@
+//===- Stages.cpp - what the stages of a pipeline have and take -----------===//
+
+#include "Stages.h"
+
+#include "Predict.h"
+#include "Svg.h"
+#include "Table.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+static int64_t microBatchesOf(const StagesReport &report) {
+  return report.programs.front().training.accumulation;
+}
+
+/// Bytes that a stage sends another one for a micro-batch, forward or back.
+static uint64_t sentBytes(const zrt::Region &region) {
+  uint64_t bytes = 0;
+  for (const zrt::Command &command : region.commands)
+    if (command.opcode == zrt::Opcode::Start &&
+        command.collective == zrt::Collective::Send)
+      bytes +=
+          command.parts.front().count * zrt::sizeOf(command.parts.front().type);
+  return bytes;
+}
+
+static void printBubble(const StagesReport &report) {
+  const StagesTimeline &timeline = report.timeline;
+  int64_t micros = microBatchesOf(report), stages = report.plans.size();
+  llvm::outs() << "an update on " << report.machine << ": "
+               << formatSeconds(timeline.seconds) << ", of which stages wait "
+               << llvm::format("%.1f", 100 * timeline.bubble())
+               << " % for each other ("
+               << llvm::format("%.1f", 100 * StagesTimeline::closedBubble(
+                                                 stages, micros))
+               << " % where all take equally long: (p - 1) / (m + p - 1))\n";
+  auto slowest = llvm::max_element(
+      timeline.stages, [](const StageSeconds &a, const StageSeconds &b) {
+        return a.ofMicro() < b.ofMicro();
+      });
+  llvm::outs() << "the slowest is stage " << slowest - timeline.stages.begin()
+               << ", " << formatSeconds(slowest->ofMicro())
+               << " a micro-batch\n";
+}
+
+void mlir::zero::printStages(const StagesReport &report, StringRef path) {
+  const zrt::Program &first = report.programs.front();
+  llvm::outs() << path << ": " << plural(report.plans.size(), "stage") << " of "
+               << plural(first.training.ranks / report.plans.size(), "rank")
+               << ", " << plural(microBatchesOf(report), "micro-batch", "es")
+               << " an update; of one rank of each:\n";
+  Table table;
+  table.add({"stage", "parameters", "memory", "stash", "slots", "sends",
+             "forward", "backward", "update"});
+  for (auto [index, plan, seconds, program] :
+       llvm::enumerate(report.plans, report.timeline.stages, report.programs)) {
+    int64_t elements = 0;
+    for (const zrt::Parameter &parameter : program.parameters)
+      elements += program.elementsOf(parameter);
+    table.add(
+        {std::to_string(index), formatCount(elements),
+         formatBytes(plan.totalBytes()),
+         formatBytes(plan.arena(ArenaKind::Stash).bytes),
+         std::to_string(program.pipeline.slots),
+         formatBytes(sentBytes(program.forward) + sentBytes(program.micro)),
+         formatSeconds(seconds.forward), formatSeconds(seconds.backward),
+         formatSeconds(seconds.update)});
+  }
+  table.print(llvm::outs());
+  printBubble(report);
+}
+
+static void writeStage(llvm::json::OStream &json, const PlanSummary &plan,
+                       const StageSeconds &seconds,
+                       const zrt::Program &program) {
+  json.attribute("stage", program.pipeline.stage);
+  json.attribute("memory_bytes", plan.totalBytes());
+  json.attribute("stash_bytes", plan.arena(ArenaKind::Stash).bytes);
+  json.attribute("slots", program.pipeline.slots);
+  json.attribute("sent_bytes",
+                 static_cast<int64_t>(sentBytes(program.forward)));
+  json.attribute("sent_back_bytes",
+                 static_cast<int64_t>(sentBytes(program.micro)));
+  json.attribute("forward_seconds", seconds.forward);
+  json.attribute("backward_seconds", seconds.backward);
+  json.attribute("update_seconds", seconds.update);
+}
+
+void mlir::zero::writeStages(llvm::json::OStream &json,
+                             const StagesReport &report) {
+  json.object([&] {
+    json.attribute("machine", report.machine);
+    json.attribute("micro_batches", microBatchesOf(report));
+    json.attribute("seconds", report.timeline.seconds);
+    json.attribute("bubble", report.timeline.bubble());
+    json.attribute("closed_bubble",
+                   StagesTimeline::closedBubble(report.plans.size(),
+                                                microBatchesOf(report)));
+    json.attributeArray("stages", [&] {
+      for (auto [plan, seconds, program] : llvm::zip_equal(
+               report.plans, report.timeline.stages, report.programs))
+        json.object([&, &plan = plan, &seconds = seconds, &program = program] {
+          writeStage(json, plan, seconds, program);
+        });
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The picture
+//===----------------------------------------------------------------------===//
+
+static constexpr double kLeft = 90, kTop = 60, kWidth = 1100, kRow = 34,
+                        kBar = 26;
+
+static constexpr StringRef kStyles =
+    "text { font: 13px sans-serif; fill: #222; }\n"
+    ".forward { fill: #8ab8e6; stroke: #fff; stroke-width: 0.5; }\n"
+    ".backward { fill: #3f7fbf; stroke: #fff; stroke-width: 0.5; }\n"
+    ".update { fill: #e0a33c; }\n"
+    ".idle { fill: #f0f0f0; }\n";
+
+static void drawLegend(Svg &svg) {
+  double x = kLeft;
+  for (auto [style, name] :
+       {std::pair<StringRef, StringRef>{"forward", "forward pass"},
+        {"backward", "backward pass"},
+        {"update", "update"},
+        {"idle", "waits"}}) {
+    svg.rectangle({x, 34, 14, 14}, style);
+    svg.text(x + 20, 46, name);
+    x += 40 + 8.0 * static_cast<double>(name.size());
+  }
+}
+
+std::string mlir::zero::drawStages(const StagesReport &report,
+                                   StringRef title) {
+  Svg svg;
+  svg.text(kLeft, 20, title);
+  drawLegend(svg);
+  const StagesTimeline &timeline = report.timeline;
+  double scale = kWidth / timeline.seconds;
+  auto rowOf = [](uint32_t stage) { return kTop + kRow * stage; };
+  for (uint32_t stage = 0; stage < report.plans.size(); ++stage) {
+    svg.text(kLeft - 10, rowOf(stage) + 18, "stage " + Twine(stage), "end");
+    svg.rectangle({kLeft, rowOf(stage), kWidth, kBar}, "idle");
+    double update = timeline.stages[stage].update;
+    svg.rectangle({kLeft + timeline.passSeconds * scale, rowOf(stage),
+                   update * scale, kBar},
+                  "update", "update, " + formatSeconds(update));
+  }
+  for (const PassTime &pass : timeline.passes)
+    svg.rectangle({kLeft + pass.begin * scale, rowOf(pass.stage),
+                   (pass.end - pass.begin) * scale, kBar},
+                  pass.isBackward ? "backward" : "forward",
+                  "micro-batch " + Twine(pass.micro) +
+                      (pass.isBackward ? " backward, " : " forward, ") +
+                      formatSeconds(pass.end - pass.begin) + " from " +
+                      formatSeconds(pass.begin));
+  double bottom = rowOf(report.plans.size()) + 14;
+  svg.text(kLeft, bottom, "0");
+  svg.text(kLeft + kWidth, bottom, formatSeconds(timeline.seconds), "end");
+  return svg.finish(kLeft + kWidth + 20, bottom + 16, kStyles);
+}
