@@ -146,7 +146,8 @@ void Splitter::stashValues() {
   backward.walk([&](Operation *op) {
     for (OpOperand &operand : op->getOpOperands())
       if (Operation *maker = operand.get().getDefiningOp();
-          maker && maker->getBlock() == &before)
+          maker && maker->getBlock() == &before &&
+          !isa<PendingType>(operand.get().getType()))
         reads.push_back(&operand);
   });
   for (OpOperand *read : reads)

@@ -115,13 +115,19 @@ static void build(TermValueOp op) {
   op.erase();
 }
 
-/// What is sent is waited for at once; zero-split-forward lets a later pass do
-/// so.
+/// What is sent is waited for at the end of the region, when all others are on
+/// their way: the next stage takes them in an order of its own.
+/// zero-split-forward lets a later pass wait.
 static void start(SendValueOp op) {
   OpBuilder builder(op);
-  auto start = StartSendOp::create(
-      builder, op.getLoc(), PendingType::get(op.getContext(), {}),
-      op.getValue(), op.getNameAttr(), op.getBackAttr(), op.getCutsAttr());
+  auto start =
+      StartSendOp::create(builder, op.getLoc(),
+                          PendingType::get(op.getContext(), {}), op.getValue(),
+                          op.getNameAttr(), op.getBackAttr(), op.getCutsAttr());
+  Block &block = *op->getBlock();
+  builder.setInsertionPointToEnd(&block);
+  if (!block.empty() && block.back().hasTrait<OpTrait::IsTerminator>())
+    builder.setInsertionPoint(&block.back());
   WaitOp::create(builder, op.getLoc(), start.getPending());
   op.erase();
 }

@@ -61,12 +61,23 @@ TEST(Mesh, ExpertParallelSizeIsTheAxisExpert) {
 }
 
 /// Under another name it would train, but as something else.
-TEST(Mesh, RolesThatAreNotSupportedAreErrors) {
-  EXPECT_EQ(invalid(R"("zero": {"mesh": {"data": 2, "pipe": 2}})", 4),
-            "c.json:2: error: zero.mesh: axis 'pipe' would cut the model in a "
-            "way that is not supported; 'tensor', 'sequence' and 'expert' are, "
-            "and every other name is an axis of samples: give it another "
-            "one\n");
+TEST(Mesh, StagesHaveNoSamplesOfTheirOwn) {
+  const TrainConfig config =
+      valid(R"("zero": {"mesh": {"pipe": 2, "data": 3, "tensor": 2}})", 12);
+  EXPECT_EQ(config.worldRanks(), 12);
+  EXPECT_EQ(config.batchRanks(), 3);
+  EXPECT_EQ(config.ranks, 3);
+  EXPECT_EQ(config.slices(), 3);
+  // Someone has samples.
+  EXPECT_EQ(valid(R"("zero": {"mesh": {"pipe": 2}})", 2).mesh.size(), 2u);
+}
+
+TEST(Mesh, StatesAreNotCutOverStages) {
+  EXPECT_EQ(invalid(R"("zero": {"mesh": {"data": 2, "pipe": 2},
+  "shard_axes": "pipe"})",
+                    4),
+            "c.json:3: error: zero.shard_axes: the ranks of 'pipe' have one "
+            "model together, over which states are not cut; name other axes\n");
 }
 
 TEST(Mesh, SumsOf16BitsHaveOneFactor) {
