@@ -168,16 +168,17 @@ static double workOf(Operation *op) {
   return kernel ? static_cast<double>(kernel->flops) : 0;
 }
 
-/// "stage 1 of 4: 12 of 48 parameters, 26 % of the work, ..."
+/// "pipeline stage 1 of 4 has 12 of 48 parameters and 26 % of the forward
+/// work".
 static void reportStage(StepOp model, const PipelineStages &stages,
                         int64_t stage, int64_t parameters, double work) {
   int64_t bytes = 0;
   for (Value value : stages.getIncoming(stage))
     bytes += tensorBytes(value.getType());
   InFlightDiagnostic remark = emitRemark(model.getLoc());
-  remark << "stage " << stage << " of " << stages.getStages() << " has "
-         << stages.getParameters(stage).size() << " of " << parameters
-         << " parameters and "
+  remark << "pipeline stage " << stage << " of " << stages.getStages()
+         << " has " << stages.getParameters(stage).size() << " of "
+         << parameters << " parameters and "
          << static_cast<int64_t>(
                 work > 0 ? 100 * stages.getWork(stage) / work + 0.5 : 0)
          << " % of the forward work";

@@ -124,7 +124,10 @@ thread_local Running running;
 } // namespace
 
 std::string Executor::describeRunning() {
-  return running.command ? running.executor->nameFor(*running.command) : "";
+  if (!running.command)
+    return "";
+  return running.executor->placeOfPass() +
+         running.executor->nameFor(*running.command);
 }
 
 std::string Executor::nameFor(const Command &command) const {
@@ -147,7 +150,15 @@ std::string Executor::nameFor(const Command &command) const {
 
 std::string Executor::describe(const Command &command,
                                const std::string &what) const {
-  return nameFor(command) + ": " + what;
+  return placeOfPass() + nameFor(command) + ": " + what;
+}
+
+std::string Executor::placeOfPass() const {
+  if (!turn)
+    return "";
+  return std::string(turn->isBackward ? "backward" : "forward") +
+         " pass of micro-batch " + std::to_string(turn->micro) +
+         " in pipeline stage " + std::to_string(program.pipeline.stage) + ": ";
 }
 
 void *Executor::address(const BufferRef &buffer) const {
@@ -402,10 +413,12 @@ void Executor::run(const Region &region) {
 
 void Executor::runInitialize() { run(program.initialize); }
 
-void Executor::run(const Turn &turn) {
-  slot = turn.slot;
-  run(turn.isBackward ? program.micro : program.forward);
+void Executor::run(const Turn &pass) {
+  turn = &pass;
+  slot = pass.slot;
+  run(pass.isBackward ? program.micro : program.forward);
   slot = 0;
+  turn = nullptr;
 }
 
 void *Executor::addressIn(uint32_t inSlot, const BufferRef &buffer) {

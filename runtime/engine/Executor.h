@@ -82,7 +82,7 @@ public:
   /// Micro-batch `index` of an update.
   void runMicro(int64_t index);
   /// One pass of a micro-batch through a stage of a pipeline.
-  void run(const Turn &turn);
+  void run(const Turn &pass);
   void runApply();
   void runEvaluate();
   /// Runs again what judges the gradients of an update, once they were changed.
@@ -136,6 +136,8 @@ private:
   void run(const Region &region);
   void execute(const Action &action);
   std::string nameFor(const Command &command) const;
+  /// "forward pass of micro-batch 3 in pipeline stage 1: ", or "".
+  std::string placeOfPass() const;
   std::string describe(const Command &command, const std::string &what) const;
 
   const Program &program;
@@ -148,7 +150,8 @@ private:
   std::vector<std::unique_ptr<Kernel>> kernels;
   /// Of each region, in each slot of the stash where it reads or writes that.
   std::map<const Region *, std::vector<std::vector<Action>>> plans;
-  uint32_t slot = 0; ///< of the pass that runs, or is planned
+  uint32_t slot = 0;          ///< of the pass that runs, or is planned
+  const Turn *turn = nullptr; ///< the pass that runs; null: none does
   /// By slot and program ticket.
   std::vector<Communicator::Ticket> tickets;
   /// The same: whose operation runs; null where none does.

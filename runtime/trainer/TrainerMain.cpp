@@ -33,7 +33,7 @@ void printStages(const std::vector<Program> &stages, std::ostream &out,
                  const std::function<void(const Program &)> &print) {
   for (const Program &stage : stages) {
     if (stages.size() > 1)
-      out << (&stage == &stages.front() ? "" : "\n") << "stage "
+      out << (&stage == &stages.front() ? "" : "\n") << "pipeline stage "
           << stage.pipeline.stage << " of " << stages.size() << "\n";
     print(stage);
   }
