@@ -478,12 +478,22 @@ std::string zrt::serializeStages(const std::vector<Program> &stages) {
   return out;
 }
 
+/// Whether as many ranks of an axis of the mesh have a stage each.
+static bool hasStages(const Mesh &mesh, size_t count) {
+  for (const MeshAxis &axis : mesh.axes)
+    if (holdsStages(axis.name))
+      return axis.size == int64_t(count);
+  return count == 1;
+}
+
 /// Checks that the programs are the stages of one model, in their order.
 static std::string findForeignStage(const std::vector<Program> &stages) {
   for (size_t i = 0; i < stages.size(); ++i)
     if (stages[i].pipeline.stages != stages.size() ||
         stages[i].pipeline.stage != i ||
-        stages[i].mesh.text() != stages.front().mesh.text())
+        stages[i].training.ranks != stages.front().training.ranks ||
+        stages[i].mesh.text() != stages.front().mesh.text() ||
+        !hasStages(stages[i].mesh, stages.size()))
       return "program: found " + std::to_string(stages.size()) +
              " stages, of which number " + std::to_string(i) +
              " is no stage of the same model";
@@ -508,9 +518,8 @@ bool zrt::parseStages(const void *data, size_t size,
     error = failure.what();
     return false;
   }
-  if (!isCut)
-    return parsed.resize(1), parse(data, size, parsed.front(), error) &&
-                                 (stages = std::move(parsed), true);
+  if (!isCut && !parse(data, size, parsed.emplace_back(), error))
+    return false;
   for (const std::string &text : texts)
     if (!parse(text.data(), text.size(), parsed.emplace_back(), error))
       return false;

@@ -39,11 +39,39 @@ Program makeMeshProgram() {
   return program;
 }
 
+/// Two stages of two ranks each.
+std::vector<Program> makeStages() {
+  std::vector<Program> stages;
+  for (uint32_t stage = 0; stage < 2; ++stage) {
+    Program program = test::makeFakeProgram(4, 2);
+    program.mesh.axes = {{"pipe", 2}, {"data", 2}};
+    program.mesh.groups = {{{0, 1}}, {{0}}, {{1}}};
+    program.mesh.samples = 2;
+    program.expectedByGroup.resize(3);
+    Pipeline &pipeline = program.pipeline;
+    pipeline.stage = stage;
+    pipeline.stages = pipeline.slots = 2;
+    pipeline.group = 1;
+    pipeline.order = {{false, 0, 0}, {false, 1, 1}, {true, 0, 0}, {true, 1, 1}};
+    pipeline.stored = {{"a",
+                        {3},
+                        1,
+                        DataType::F32,
+                        DataType::BF16,
+                        true,
+                        {{"m", DataType::F32}}}};
+    pipeline.scalars = {"loss"};
+    std::swap(program.forward, program.micro);
+    stages.push_back(program);
+  }
+  return stages;
+}
+
 std::vector<std::string> programSeeds() {
   return {serialize(test::makeFakeProgram(1, 1)),
           serialize(test::makeFakeProgram(3, 2)),
           serialize(test::makeBigramProgram(2, 2)),
-          serialize(makeMeshProgram())};
+          serialize(makeMeshProgram()), serializeStages(makeStages())};
 }
 
 /// What an executable does with a program before it trains: it follows every
@@ -65,18 +93,22 @@ void use(const Program &program) {
 }
 
 bool runProgram(const std::string &input) {
-  Program program;
+  std::vector<Program> stages, again;
   std::string error;
-  if (!parse(input.data(), input.size(), program, error)) {
+  if (!parseStages(input.data(), input.size(), stages, error)) {
     require(!error.empty(), "a program is refused without a word");
     return false;
   }
-  use(program);
-  const std::string written = serialize(program);
-  Program again;
-  require(parse(written.data(), written.size(), again, error),
+  for (const Program &stage : stages)
+    use(stage);
+  for (int64_t rank : {int64_t(0), stages[0].training.ranks - int64_t(1)})
+    require(stageOf(stages, rank) < stages.size(),
+            "a rank is of a stage that there is not");
+  const std::string written = serializeStages(stages);
+  require(parseStages(written.data(), written.size(), again, error),
           "what was read cannot be written and read again: " + error);
-  require(serialize(again) == written, "a program changes when it is written");
+  require(serializeStages(again) == written,
+          "a program changes when it is written");
   return true;
 }
 

@@ -233,7 +233,8 @@ TEST(Program, StagesComeBackInTheirOrder) {
 }
 
 TEST(Program, OneStageIsAProgramByItself) {
-  const Program program = filled();
+  Program program = filled();
+  program.pipeline = {};
   EXPECT_EQ(serializeStages({program}), serialize(program));
   std::string bytes = serialize(program), error;
   std::vector<Program> back;
@@ -254,6 +255,11 @@ TEST(Program, StagesThatAreNotOfOneModelAreAnError) {
   refuse({stageOfTwo(1), stageOfTwo(0)});
   refuse({stageOfTwo(0), stageOfTwo(0)});
   refuse({stageOfTwo(0), stageOfTwo(1), stageOfTwo(1)});
+  refuse({stageOfTwo(0)});
+  std::vector<Program> other = {stageOfTwo(0), stageOfTwo(1)};
+  for (Program &stage : other)
+    stage.mesh.axes[0].name = "other";
+  refuse(other);
 }
 
 TEST(Program, APassThatIsNotOfTheOrderIsAnError) {
