@@ -19,16 +19,19 @@ double Machine::coresOfRank(int64_t localRanks) const {
   return std::min<double>(threads, static_cast<double>(cores) / localRanks);
 }
 
-double Machine::roofline(double operations, double bytes, zrt::DataType type,
-                         int64_t localRanks) const {
-  double rate = flops[static_cast<int>(type)] * flopsEfficiency;
-  double memory = bandwidth;
-  if (cores > 0) {
-    double own = coresOfRank(localRanks);
-    rate *= own;
-    memory = std::min(bandwidth / localRanks, coreBandwidth * own);
-  }
-  return std::max(operations / rate, bytes / (memory * bandwidthEfficiency));
+double Machine::peakOf(zrt::DataType type, int64_t localRanks) const {
+  return flops[static_cast<int>(type)] *
+         (cores > 0 ? coresOfRank(localRanks) : 1.0);
+}
+
+RooflineSides Machine::sidesOf(double operations, double bytes,
+                               zrt::DataType type, int64_t localRanks) const {
+  double rate = peakOf(type, localRanks) * flopsEfficiency;
+  double fastest = bandwidth;
+  if (cores > 0)
+    fastest = std::min(bandwidth / localRanks,
+                       coreBandwidth * coresOfRank(localRanks));
+  return {operations / rate, bytes / (fastest * bandwidthEfficiency)};
 }
 
 /// Operations of `spec`, and those that its padded dimensions make of them.
@@ -41,8 +44,8 @@ static double countPadded(double flops, const zrt::KernelArithmetic &product,
   return flops * work;
 }
 
-double Machine::roofline(const zrt::KernelSpec &spec,
-                         int64_t localRanks) const {
+RooflineSides Machine::sidesOf(const zrt::KernelSpec &spec,
+                               int64_t localRanks) const {
   const zrt::KernelArithmetic arithmetic = zrt::arithmeticOf(spec);
   auto flops = static_cast<double>(spec.flops);
   double efficiency = 0;
@@ -54,8 +57,8 @@ double Machine::roofline(const zrt::KernelSpec &spec,
   }
   if (efficiency > 0)
     flops *= flopsEfficiency / efficiency;
-  return roofline(flops, static_cast<double>(spec.bytes),
-                  zrt::computeTypeOf(spec), localRanks);
+  return sidesOf(flops, static_cast<double>(spec.bytes),
+                 zrt::computeTypeOf(spec), localRanks);
 }
 
 FailureOr<Machine> mlir::zero::readMachine(StringRef nameOrPath,

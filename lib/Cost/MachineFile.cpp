@@ -279,6 +279,8 @@ FailureOr<Machine> mlir::zero::detail::parseMachine(StringRef text,
   Fields fields(*object, "", error);
   fields.read("name", machine.name);
   fields.read("source", machine.source, false);
+  fields.read("memory", machine.memory, false);
+  fields.read("reserved_memory", machine.reservedMemory, false);
   fields.read("ranks_per_node", machine.ranksPerNode, false);
   fields.read("cores", machine.cores, false);
   readFlops(fields, machine);

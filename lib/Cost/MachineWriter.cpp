@@ -10,6 +10,8 @@ using namespace mlir::zero;
 static void writeScalars(llvm::json::OStream &json, const Machine &machine) {
   json.attribute("name", machine.name);
   json.attribute("source", machine.source);
+  json.attribute("memory", machine.memory);
+  json.attribute("reserved_memory", machine.reservedMemory);
   json.attribute("ranks_per_node", machine.ranksPerNode);
   json.attribute("cores", machine.cores);
   json.attributeObject("flops", [&] {

@@ -14,7 +14,10 @@
 // lanes, generation 4 beside the A100 and 5 beside the others, at 0.85 of its
 // raw rate; a rank's share of the host's memory is an eighth of 16 channels of
 // DDR4-3200, or of DDR5-4800. Files are on one drive a rank, PCIe 4 of 4 lanes
-// at 0.75 of its raw rate.
+// at 0.75 of its raw rate. Memory is what the driver gives a process of the
+// 80 GB of an A100 and an H100 and the 141 GB of an H200; 3 GiB of it are for
+// what a process has beside its plan, the most that tests on devices accept
+// (docs/DeviceTesting.md).
 //
 // The machines with `-eager` are the same nodes with what frameworks reach that
 // run one kernel after the other: fitted to docs/published-runs.csv by
@@ -38,6 +41,7 @@ struct GpuNode {
   const char *name;
   double half, single, twice; ///< f16 and bf16; f32; f64
   double memory;
+  int64_t bytes;  ///< of memory, for a process
   double nvlink;  ///< of a ring, all links of a GPU
   double network; ///< of a ring, all adapters of a node
   double mostLL;  ///< of the protocol LL
@@ -45,26 +49,53 @@ struct GpuNode {
   double host;    ///< a rank's share of the host's memory
 };
 
+constexpr int64_t mebibytes(int64_t count) { return count << 20; }
+
 constexpr GpuNode kNodes[] = {
     // 12 links, 8 adapters of 200 Gb.
-    {"a100", 312 * kTera, 19.5 * kTera, 19.5 * kTera, 2039 * kGiga, 240 * kGiga,
-     192 * kGiga, 120 * kGiga, 26.8 * kGiga, 51.2 * kGiga},
+    {"a100", 312 * kTera, 19.5 * kTera, 19.5 * kTera, 2039 * kGiga,
+     mebibytes(81'050), 240 * kGiga, 192 * kGiga, 120 * kGiga, 26.8 * kGiga,
+     51.2 * kGiga},
     // 18 links, 8 adapters of 400 Gb.
-    {"h100", 989 * kTera, 67 * kTera, 67 * kTera, 3350 * kGiga, 370.8 * kGiga,
-     384 * kGiga, 141 * kGiga, 53.5 * kGiga, 76.8 * kGiga},
-    {"h200", 989 * kTera, 67 * kTera, 67 * kTera, 4800 * kGiga, 370.8 * kGiga,
-     384 * kGiga, 141 * kGiga, 53.5 * kGiga, 76.8 * kGiga},
+    {"h100", 989 * kTera, 67 * kTera, 67 * kTera, 3350 * kGiga,
+     mebibytes(81'000), 370.8 * kGiga, 384 * kGiga, 141 * kGiga, 53.5 * kGiga,
+     76.8 * kGiga},
+    {"h200", 989 * kTera, 67 * kTera, 67 * kTera, 4800 * kGiga,
+     mebibytes(143'100), 370.8 * kGiga, 384 * kGiga, 141 * kGiga, 53.5 * kGiga,
+     76.8 * kGiga},
 };
 
 /// What `zero-plan-bench fit` finds of a node under a framework.
 struct EagerNode {
   const char *name, *base;
   double products, padding, attention, memory, links, slowdown, overhead;
+  /// Of its times, and of those of the node without a framework.
+  PublishedError error, errorOfBase;
 };
 
 constexpr EagerNode kEagerNodes[] = {
-    {"a100-eager", "a100", 0.920, 365, 0.325, 0.514, 0.678, 2.74, 9.1 * kMicro},
-    {"h100-eager", "h100", 0.782, 673, 0.182, 0.997, 0.574, 1.48, 3.5 * kMicro},
+    {"a100-eager",
+     "a100",
+     0.920,
+     365,
+     0.325,
+     0.514,
+     0.678,
+     2.74,
+     9.1 * kMicro,
+     {57, 0.038, 0.218},
+     {57, 0.197, 0.453}},
+    {"h100-eager",
+     "h100",
+     0.782,
+     673,
+     0.182,
+     0.997,
+     0.574,
+     1.48,
+     3.5 * kMicro,
+     {32, 0.022, 0.169},
+     {32, 0.310, 0.629}},
 };
 
 } // namespace
@@ -81,6 +112,9 @@ static Machine makeGpuMachine(const GpuNode &node) {
   Machine machine;
   machine.name = node.name;
   machine.source = "data sheet and the tables of NCCL's tuner";
+  machine.isCeiling = true;
+  machine.memory = node.bytes;
+  machine.reservedMemory = mebibytes(3 << 10);
   machine.ranksPerNode = 8;
   setFlops(machine, node.half, node.single, node.twice);
   machine.bandwidth = node.memory;
@@ -104,6 +138,8 @@ static Machine makeGpuMachine(const GpuNode &node) {
 
 static Machine makeEagerMachine(const EagerNode &eager, Machine machine) {
   machine.name = eager.name;
+  machine.isCeiling = false;
+  machine.published = eager.error;
   machine.source += "; efficiencies fitted to published runs";
   machine.productEfficiency = eager.products;
   machine.productPadding = eager.padding;
@@ -136,11 +172,23 @@ std::optional<Machine> mlir::zero::detail::findBuiltInMachine(StringRef name) {
   if (name == "host")
     return makeHostMachine();
   for (const GpuNode &node : kNodes)
-    if (name == node.name)
-      return makeGpuMachine(node);
+    if (name == node.name) {
+      Machine machine = makeGpuMachine(node);
+      for (const EagerNode &eager : kEagerNodes)
+        if (name == eager.base)
+          machine.published = eager.errorOfBase;
+      return machine;
+    }
   for (const EagerNode &eager : kEagerNodes)
     if (name == eager.name)
       return makeEagerMachine(eager, *findBuiltInMachine(eager.base));
+  return std::nullopt;
+}
+
+std::optional<Machine> mlir::zero::findFrameworksOn(const Machine &machine) {
+  for (const EagerNode &eager : kEagerNodes)
+    if (machine.name == eager.base)
+      return detail::findBuiltInMachine(eager.name);
   return std::nullopt;
 }
 

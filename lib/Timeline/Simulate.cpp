@@ -151,16 +151,19 @@ size_t Simulation::record(const zrt::Command &command, zrt::Stream stream) {
 // Commands
 //===----------------------------------------------------------------------===//
 
-/// The ranks of a collective's group, and those on one node.
-GroupSpan Simulation::spanOf(const zrt::Command &command) const {
-  const zrt::Program &program = *timeline.program;
+GroupSpan mlir::zero::spanOf(const zrt::Program &program, uint32_t group,
+                             const Machine &machine) {
   GroupSpan span;
-  span.ranks = program.ranksOf(command.group);
+  span.ranks = program.ranksOf(group);
   span.local = 0;
   for (int64_t rank = 0, end = machine.localRanks(program.training.ranks);
        rank < end; ++rank)
-    span.local += program.mesh.numberOf(command.group, rank) == 0;
+    span.local += program.mesh.numberOf(group, rank) == 0;
   return span;
+}
+
+GroupSpan Simulation::spanOf(const zrt::Command &command) const {
+  return zero::spanOf(*timeline.program, command.group, machine);
 }
 
 double Simulation::secondsOf(const zrt::Command &command) const {

@@ -1,4 +1,5 @@
 #include "zero/Timeline/Timeline.h"
+#include "zero/Timeline/TimeShares.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -159,6 +160,34 @@ TEST_F(Timelines, EventsAreInTheOrderOfTheirBegins) {
   EXPECT_TRUE(llvm::is_sorted(timeline.events, [](auto &left, auto &right) {
     return left.begin < right.begin;
   }));
+}
+
+/// What is computed, moved, launched, updated and waited for is all of an
+/// update.
+TEST_F(Timelines, SharesTheTimeOfAnUpdate) {
+  machine.kernelOverhead = 1;
+  zrt::Command computes = kernel(2);
+  program.kernels.back().flops = 6;
+  program.micro.commands = {computes, start(0, 4), kernel(2), wait(0)};
+  program.apply.commands = {kernel(3)};
+  Timeline timeline = simulateProgram();
+  TimeShares shares = shareTime(timeline, machine);
+  EXPECT_DOUBLE_EQ(shares.of(Limit::Arithmetic), 6);
+  EXPECT_DOUBLE_EQ(shares.of(Limit::Memory), 2);
+  EXPECT_DOUBLE_EQ(shares.of(Limit::Launches), 2);
+  EXPECT_DOUBLE_EQ(shares.of(Limit::NodeLinks), 1);
+  EXPECT_DOUBLE_EQ(shares.of(Limit::Updates), 4);
+  EXPECT_DOUBLE_EQ(shares.all(), timeline.stepSeconds());
+  EXPECT_EQ(shares.inOrder().front(), Limit::Arithmetic);
+  EXPECT_EQ(shares.inOrder().back(), Limit::NodeLinks);
+}
+
+TEST_F(Timelines, AWaitIsForWhatItsGroupSpans) {
+  machine.ranksPerNode = 1;
+  program.micro.commands = {start(0, 4), wait(0)};
+  TimeShares shares = shareTime(simulateProgram(), machine);
+  EXPECT_DOUBLE_EQ(shares.of(Limit::Network), 4);
+  EXPECT_EQ(shares.inOrder().size(), 1u);
 }
 
 } // namespace

@@ -53,10 +53,31 @@ struct MeasuredCollective {
   double bytes = 0, seconds = 0;
 };
 
+/// How far times predicted for a machine were from runs that others have
+/// published.
+struct PublishedError {
+  int64_t runs = 0; ///< 0: there are none
+  double mean = 0, worst = 0;
+};
+
+/// What a kernel takes by either side of the roofline, in seconds.
+struct RooflineSides {
+  double arithmetic = 0, memory = 0;
+  double seconds() const { return std::max(arithmetic, memory); }
+};
+
 struct Machine {
   std::string name;
   /// Where the figures come from.
   std::string source;
+  /// Whether the figures are what kernels reach alone, which runs come near to
+  /// and do not exceed.
+  bool isCeiling = false;
+  PublishedError published;
+  /// Bytes of a device's memory that a process may have; 0: not known. Of them,
+  /// what it takes beside its plan: the driver's context, the buffers of
+  /// communicators, the workspace of kernels.
+  int64_t memory = 0, reservedMemory = 0;
   /// Ranks of a node; 0 for a machine of one node.
   int64_t ranksPerNode = 0;
   /// Cores that the ranks of a node share; 0 where each has its own device.
@@ -105,18 +126,31 @@ struct Machine {
   }
   /// Cores that a rank has while `localRanks` ranks of its node are busy.
   double coresOfRank(int64_t localRanks) const;
+  /// Operations a second that a rank's device, or its cores, have at most.
+  double peakOf(zrt::DataType type, int64_t localRanks) const;
   /// Seconds of work that computes `flops` operations on elements of `type`
   /// and moves `bytes`, by the roofline, without overhead.
-  double roofline(double flops, double bytes, zrt::DataType type,
-                  int64_t localRanks) const;
+  RooflineSides sidesOf(double flops, double bytes, zrt::DataType type,
+                        int64_t localRanks) const;
   /// The same of a kernel, at what its class reaches.
-  double roofline(const zrt::KernelSpec &spec, int64_t localRanks) const;
+  RooflineSides sidesOf(const zrt::KernelSpec &spec, int64_t localRanks) const;
+  double roofline(double flops, double bytes, zrt::DataType type,
+                  int64_t localRanks) const {
+    return sidesOf(flops, bytes, type, localRanks).seconds();
+  }
+  double roofline(const zrt::KernelSpec &spec, int64_t localRanks) const {
+    return sidesOf(spec, localRanks).seconds();
+  }
 };
 
 /// The machine with a built-in name (see `builtInMachineNames`), or of the
 /// file `nameOrPath`. Where there is none, `error` says what was found and what
 /// is wanted.
 FailureOr<Machine> readMachine(StringRef nameOrPath, std::string &error);
+
+/// The machine whose figures are what frameworks reach on the nodes of
+/// `machine`; nothing where none is known, or it is that itself.
+std::optional<Machine> findFrameworksOn(const Machine &machine);
 
 /// One machine from measurements of it with several rank counts, in ascending
 /// order of these: everything that was measured, and the best rates.

@@ -65,6 +65,10 @@ struct Timeline {
   double stepSeconds() const { return end - begin; }
 };
 
+/// The ranks of a group of the program, as `machine` sees them.
+GroupSpan spanOf(const zrt::Program &program, uint32_t group,
+                 const Machine &machine);
+
 /// Runs `program` on `model`'s machine. A collective begins after every command
 /// before it on the compute stream and on its own, and shares the links with
 /// those that run at the same time; a wait lasts until its start is done; a
