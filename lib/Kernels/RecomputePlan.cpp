@@ -7,6 +7,7 @@
 #include "zero/Kernels/KernelSpecs.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "program/KernelSchema.h"
 
 #include <limits>
 
@@ -263,6 +264,8 @@ static void addKernel(KernelWork &work, Operation *op,
   ++work.kernels;
   work.flops += static_cast<int64_t>(kernel->flops);
   work.bytes += static_cast<int64_t>(kernel->bytes);
+  if (zrt::arithmeticOf(*kernel).kind != zrt::KernelArithmetic::Elementwise)
+    work.products += static_cast<int64_t>(kernel->flops);
 }
 
 KernelWork mlir::zero::measureWork(Block &micro) {

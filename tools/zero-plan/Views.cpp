@@ -48,13 +48,15 @@ static FailureOr<PlanReport> report(const ModelFile &model, ModuleOp planned,
   if (failed(timeline) ||
       failed(writeDrawings(drawings, planned, *timeline, *machine)))
     return failure();
-  return PlanReport{summarizePlan(planned),
-                    summarizeTimeline(*timeline, *machine),
-                    countCommands(*timeline)};
+  PlanSummary plan = summarizePlan(planned);
+  Verdict verdict = judge(plan, *timeline, *machine);
+  return PlanReport{std::move(plan), summarizeTimeline(*timeline, *machine),
+                    countCommands(*timeline), std::move(verdict)};
 }
 
 static LogicalResult printReports(ArrayRef<PlanReport> plans, StringRef path) {
   if (options::json != "-" && plans.size() == 1) {
+    printVerdict(plans.front().verdict);
     printReport(plans.front().plan, path, options::lines);
     printPrediction(plans.front().prediction, options::lines);
     if (countsCommands)

@@ -56,8 +56,9 @@ private:
 };
 
 /// Kernels, what they compute and what they move, in bytes read and written.
+/// `products` are the operations of matrix products and attention alone.
 struct KernelWork {
-  int64_t kernels = 0, flops = 0, bytes = 0;
+  int64_t kernels = 0, flops = 0, bytes = 0, products = 0;
 };
 
 /// The kernels of `micro` that depend on a `zero.recompute` and not on the

@@ -6,6 +6,8 @@
 
 #include "llvm/Support/Format.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::zero;
 
@@ -188,9 +190,10 @@ void mlir::zero::printRankCounts(ArrayRef<PlanReport> reports, StringRef path) {
                << " an update; of a rank:\n\n";
   Table table;
   table.add({"ranks", "parameters", "gradients", "optimizer", "states",
-             "closed form", "activations", "communication", "all", "sent",
-             "predicted", "exposed"});
-  for (const auto &[plan, prediction, commands] : reports) {
+             "closed form", "activations", "communication", "all", "fits",
+             "sent", "predicted", "exposed",
+             reports.front().verdict.speed.unit + "s/s a rank", "MFU"});
+  for (const auto &[plan, prediction, commands, verdict] : reports) {
     int64_t formula = 0;
     for (const ArenaSummary &arena : plan.arenas)
       formula += arena.formula.value_or(0);
@@ -203,10 +206,13 @@ void mlir::zero::printRankCounts(ArrayRef<PlanReport> reports, StringRef path) {
     row.push_back(formatBytes(plan.arena(ArenaKind::Activations).bytes));
     row.push_back(formatBytes(plan.arena(ArenaKind::Communication).bytes));
     row.push_back(formatBytes(plan.totalBytes()));
+    row.push_back(!verdict.knowsMemory() ? "?" : verdict.fits() ? "yes" : "no");
     row.push_back(formatBytes(plan.sentInAll(
         [](const TrafficSummary &traffic) { return traffic.planned.bytes; })));
     row.push_back(formatSeconds(prediction.seconds));
     row.push_back(formatShare(prediction.exposed, prediction.seconds));
+    row.push_back(formatCount(std::llround(verdict.speed.units)));
+    row.push_back(formatShare(verdict.speed.operations, verdict.peak));
     table.add(std::move(row));
   }
   table.print(llvm::outs());
@@ -301,5 +307,6 @@ void mlir::zero::writeJson(llvm::json::OStream &json,
     });
     writeCommands(json, report.commands);
     writePrediction(json, report.prediction);
+    writeVerdict(json, report.verdict);
   });
 }

@@ -4,6 +4,7 @@
 
 #include "Commands.h"
 #include "Predict.h"
+#include "Verdict.h"
 
 #include "zero/Plan/PlanSummary.h"
 
@@ -20,6 +21,7 @@ struct PlanReport {
   PlanSummary plan;
   Prediction prediction;
   SmallVector<CommandLine> commands;
+  Verdict verdict;
 };
 
 /// Prints a line for each of several plans of one model.

@@ -1,0 +1,235 @@
+//===- Verdict.cpp - whether a plan fits, how fast it is, and why ---------===//
+
+#include "Verdict.h"
+
+#include "Predict.h"
+#include "Table.h"
+
+#include "program/KernelKey.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::zero;
+
+//===----------------------------------------------------------------------===//
+// Speed
+//===----------------------------------------------------------------------===//
+
+static bool isInteger(zrt::DataType type) {
+  return !zrt::isFloat(type) && type != zrt::DataType::I1;
+}
+
+/// The input that has a position in its second dimension: `input_ids`, or the
+/// first one of integers with two dimensions.
+static const zrt::Input *findPositions(const zrt::Program &program) {
+  const zrt::Input *first = nullptr;
+  for (const zrt::Input &input : program.inputs) {
+    if (input.type.shape.size() != 2 || !isInteger(input.type.type))
+      continue;
+    if (input.name == "input_ids")
+      return &input;
+    if (!first)
+      first = &input;
+  }
+  return first;
+}
+
+/// Samples of a micro-batch: the first dimension of the first input that has
+/// any.
+static int64_t samplesOf(const zrt::Program &program) {
+  for (const zrt::Input &input : program.inputs)
+    if (!input.type.shape.empty())
+      return input.type.shape.front();
+  return 1;
+}
+
+static Speed measureSpeed(const PlanSummary &plan, const zrt::Program &program,
+                          double seconds) {
+  Speed speed;
+  const zrt::Input *positions = findPositions(program);
+  speed.unit = positions ? "token" : "sample";
+  const int64_t each =
+      positions ? positions->type.elements() : samplesOf(program);
+  const double updates = program.training.accumulation / seconds;
+  // Ranks that compute one model together share its samples.
+  speed.units = static_cast<double>(each * program.sampleRanks()) /
+                program.training.ranks * updates;
+  speed.operations =
+      static_cast<double>(plan.work.products - plan.recomputed.products) *
+      updates;
+  return speed;
+}
+
+/// The type that most of the operations are in.
+static zrt::DataType computeTypeOf(const zrt::Program &program) {
+  std::array<double, zrt::kCountOf<zrt::DataType>> operations = {};
+  for (const zrt::KernelSpec &spec : program.kernels)
+    operations[static_cast<int>(zrt::computeTypeOf(spec))] +=
+        static_cast<double>(spec.flops);
+  return static_cast<zrt::DataType>(
+      std::max_element(operations.begin(), operations.end()) -
+      operations.begin());
+}
+
+Verdict mlir::zero::judge(const PlanSummary &plan, const Timeline &timeline,
+                          const Machine &machine) {
+  const zrt::Program &program = *timeline.program;
+  const int64_t ranks = program.training.ranks;
+  Verdict verdict;
+  verdict.machine = machine;
+  verdict.planned = plan.totalBytes();
+  verdict.seconds = timeline.stepSeconds();
+  verdict.speed = measureSpeed(plan, program, verdict.seconds);
+  verdict.peak =
+      machine.peakOf(computeTypeOf(program), machine.localRanks(ranks));
+  verdict.shares = shareTime(timeline, machine);
+  verdict.frameworks = findFrameworksOn(machine);
+  if (verdict.frameworks)
+    verdict.speedOfFrameworks = measureSpeed(
+        plan, program,
+        simulate(timeline.program, CostModel(*verdict.frameworks, ranks))
+            .stepSeconds());
+  return verdict;
+}
+
+//===----------------------------------------------------------------------===//
+// In words
+//===----------------------------------------------------------------------===//
+
+static std::string percent(double part) {
+  return llvm::formatv("{0:f1} %", 100 * part);
+}
+
+/// "9,119 tokens a second and rank", with three digits where they are few.
+static std::string describeSpeed(const Speed &speed) {
+  std::string count = speed.units < 100
+                          ? std::string(llvm::formatv("{0:f2}", speed.units))
+                          : formatCount(std::llround(speed.units));
+  return count + " " + speed.unit + "s a second and rank";
+}
+
+static std::string describeMemory(const Verdict &verdict) {
+  const Machine &machine = verdict.machine;
+  const std::string planned = formatBytes(verdict.planned) + " planned";
+  if (!verdict.knowsMemory())
+    return planned + "; the memory of " + machine.name + " is not known";
+  const int64_t left =
+      machine.memory - machine.reservedMemory - verdict.planned;
+  return planned + " and " + formatBytes(machine.reservedMemory) +
+         " for contexts, NCCL and workspaces, of " +
+         formatBytes(machine.memory) + "; " + formatBytes(std::abs(left)) +
+         (left < 0 ? " too much" : " left");
+}
+
+static std::string describeRate(const Verdict &verdict) {
+  const double operations = verdict.speed.operations;
+  const bool isLarge = operations >= 1e11;
+  const double unit = isLarge ? 1e12 : 1e9;
+  return llvm::formatv("{0:f1} {1} of {2:f1}, MFU {3}", operations / unit,
+                       isLarge ? "TFLOP/s" : "GFLOP/s", verdict.peak / unit,
+                       percent(verdict.utilization()));
+}
+
+static std::string describeShares(const TimeShares &shares) {
+  std::string text;
+  for (Limit limit : shares.inOrder()) {
+    const double part = shares.of(limit) / shares.all();
+    if (text.empty())
+      text =
+          (describeLimit(limit) + ", " + percent(part) + " of an update").str();
+    else if (part >= 0.01)
+      text += ("; " + describeLimit(limit) + " " + percent(part)).str();
+  }
+  return text.empty() ? "nothing: an update takes no time" : text;
+}
+
+static std::string describeError(const PublishedError &error) {
+  return llvm::formatv("{1} on mean and {2} at most, beside {0} published runs",
+                       error.runs, percent(error.mean), percent(error.worst));
+}
+
+static std::string describeMachine(const Machine &machine) {
+  std::string text = machine.name;
+  if (machine.isCeiling)
+    text += " is a ceiling: what each kernel and link reaches alone";
+  else if (machine.published.runs)
+    text += " is what frameworks reach";
+  else
+    text += machine.source.empty() ? " is a file" : ": " + machine.source;
+  if (machine.published.runs)
+    text += "; its times are off by " + describeError(machine.published);
+  return text;
+}
+
+void mlir::zero::printVerdict(const Verdict &verdict) {
+  auto &os = llvm::outs();
+  os << (!verdict.knowsMemory() ? "memory: "
+         : verdict.fits()       ? "fits: "
+                                : "does not fit: ")
+     << describeMemory(verdict) << "\n"
+     << (verdict.knowsMemory() && !verdict.fits()
+             ? "to make it fit: zero-plan search, with the same options, tries "
+               "other stages, buckets and recomputation\n"
+             : "")
+     << "speed: " << describeSpeed(verdict.speed) << ", "
+     << describeRate(verdict) << "\n"
+     << "bound by: " << describeShares(verdict.shares) << "\n"
+     << "machine: " << describeMachine(verdict.machine) << "\n";
+  if (verdict.frameworks)
+    os << "beside it: " << describeMachine(*verdict.frameworks)
+       << "; this schedule: " << describeSpeed(verdict.speedOfFrameworks)
+       << "\n";
+  os << "\n";
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+static void writeSpeed(llvm::json::OStream &json, StringRef name,
+                       const Speed &speed) {
+  json.attributeObject(name, [&] {
+    json.attribute("unit", speed.unit);
+    json.attribute("units_per_second_and_rank", speed.units);
+    json.attribute("flops_per_second", speed.operations);
+  });
+}
+
+static void writeError(llvm::json::OStream &json, const Machine &machine) {
+  if (machine.published.runs == 0)
+    return;
+  json.attributeObject("published_runs", [&] {
+    json.attribute("count", machine.published.runs);
+    json.attribute("mean_error", machine.published.mean);
+    json.attribute("worst_error", machine.published.worst);
+  });
+}
+
+void mlir::zero::writeVerdict(llvm::json::OStream &json,
+                              const Verdict &verdict) {
+  json.attributeObject("verdict", [&] {
+    if (verdict.knowsMemory()) {
+      json.attribute("fits", verdict.fits());
+      json.attribute("memory", verdict.machine.memory);
+      json.attribute("reserved_memory", verdict.machine.reservedMemory);
+    }
+    writeSpeed(json, "speed", verdict.speed);
+    json.attribute("mfu", verdict.utilization());
+    json.attributeObject("shares", [&] {
+      for (Limit limit : verdict.shares.inOrder())
+        json.attribute(describeLimit(limit),
+                       verdict.shares.of(limit) / verdict.shares.all());
+    });
+    json.attribute("is_ceiling", verdict.machine.isCeiling);
+    writeError(json, verdict.machine);
+    if (verdict.frameworks)
+      json.attributeObject("frameworks", [&] {
+        json.attribute("machine", verdict.frameworks->name);
+        writeSpeed(json, "speed", verdict.speedOfFrameworks);
+        writeError(json, *verdict.frameworks);
+      });
+  });
+}

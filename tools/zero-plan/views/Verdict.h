@@ -1,0 +1,53 @@
+//===- Verdict.h - whether a plan fits, how fast it is, and why -----------===//
+#ifndef ZERO_PLAN_VERDICT_H
+#define ZERO_PLAN_VERDICT_H
+
+#include "zero/Plan/PlanSummary.h"
+#include "zero/Timeline/TimeShares.h"
+
+#include "llvm/Support/JSON.h"
+
+namespace mlir::zero {
+
+/// How fast an update is.
+struct Speed {
+  /// "token" where an input has positions, else "sample".
+  std::string unit;
+  /// Units and operations a second of one rank.
+  double units = 0, operations = 0;
+};
+
+/// What a person wants to know of a plan before all else.
+struct Verdict {
+  Machine machine;
+  /// Bytes of a rank on its device.
+  int64_t planned = 0;
+  double seconds = 0;
+  Speed speed;
+  /// Of the machine's rate in the type that the model computes in.
+  double peak = 0;
+  TimeShares shares;
+  /// The same schedule where a framework runs its kernels; nothing where no
+  /// such machine is known.
+  std::optional<Machine> frameworks;
+  Speed speedOfFrameworks;
+
+  bool knowsMemory() const { return machine.memory > 0; }
+  bool fits() const {
+    return planned + machine.reservedMemory <= machine.memory;
+  }
+  double utilization() const { return speed.operations / peak; }
+};
+
+Verdict judge(const PlanSummary &plan, const Timeline &timeline,
+              const Machine &machine);
+
+/// Prints some lines, the first of which says whether the plan fits.
+void printVerdict(const Verdict &verdict);
+
+/// The same as an attribute `verdict` of the object that is being written.
+void writeVerdict(llvm::json::OStream &json, const Verdict &verdict);
+
+} // namespace mlir::zero
+
+#endif // ZERO_PLAN_VERDICT_H
