@@ -144,7 +144,10 @@ def run(arguments: argparse.Namespace) -> None:
         module, batch = load(arguments.function)
     if arguments.eval:
         module.eval()
-    model = export(module, batch, outputs=arguments.output_tensor)
+    # Models of transformers run the layers of a list one after the other.
+    model = export(
+        module, batch, outputs=arguments.output_tensor, traces_all_layers=not arguments.hf
+    )
     if arguments.check:
         # What is refused is not written.
         from zero.selfcheck import check_model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from zero.importer.errors import CannotImport
 from zero.importer.fold import fold
 from zero.importer.generators import generators_kept
 from zero.importer.integers import check_integers
+from zero.importer.layers import Differ, Repeated, find_repeated
 from zero.importer.parameters import Parameters
 from zero.importer.recognize import recognize
 from zero.importer.step import StepWriter
@@ -68,7 +70,13 @@ def _pretrained(text: str) -> str:
     return re.sub(step, r"\1 attributes {zero.pretrained} {", text, count=1, flags=re.MULTILINE)
 
 
-def export(module: nn.Module, batch: dict[str, Any], *, outputs: Sequence[str] = ()) -> Model:
+def export(
+    module: nn.Module,
+    batch: dict[str, Any],
+    *,
+    outputs: Sequence[str] = (),
+    traces_all_layers: bool = True,
+) -> Model:
     """Imports `module`, whose `forward(**batch)` returns the loss or an output with
     `.loss`.
 
@@ -76,17 +84,32 @@ def export(module: nn.Module, batch: dict[str, Any], *, outputs: Sequence[str] =
     become the step's inputs. The module's mode (train or eval) decides on dropout.
     `outputs` names further tensors of the module's output, such as "logits". Raises
     CannotImport, with module path and source line, for what zero cannot say.
+
+    Unless it `traces_all_layers`, layers of one structure are traced a few times
+    (`zero.importer.layers`): for modules whose forward treats them alike.
     """
+    repeated = None if traces_all_layers else find_repeated(module)
+    if repeated:
+        with contextlib.suppress(CannotImport, Differ):
+            return _export(module, batch, tuple(outputs), repeated)
+    return _export(module, batch, tuple(outputs), None)
+
+
+def _export(
+    module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...], repeated: Repeated | None
+) -> Model:
     parameters = Parameters(module)
-    with generators_kept():
-        captured = capture(module, batch, tuple(outputs))
+    with repeated.shortened() if repeated else contextlib.nullcontext(), generators_kept():
+        captured = capture(module, batch, outputs)
+    if repeated and captured.averages:
+        raise Differ  # Each layer has its own, which is found as it is traced.
     fold(captured)
     check_integers(captured)
     recognize(captured)
-    writer = StepWriter(captured, parameters, tuple(outputs))
+    writer = StepWriter(captured, parameters, outputs)
     results = writer.convert()
     return Model(
-        writer.text(results),
+        writer.text(results, repeated),
         list(captured.inputs.values()),
         {parameter.name: parameter.data for parameter in parameters.all()},
         {name: p.name for name, p in parameters.by_name.items() if name != p.name},

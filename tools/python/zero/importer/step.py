@@ -12,6 +12,7 @@ from zero.importer.captured import Captured, needed
 from zero.importer.convert import convert_node
 from zero.importer.errors import CannotImport, Place
 from zero.importer.ir import Names, Value, print_operations, same
+from zero.importer.layers import Repeated, repeat_layers
 from zero.importer.parameters import Parameter, Parameters
 from zero.importer.places import place_of
 from zero.importer.text import location, symbol
@@ -144,9 +145,12 @@ class StepWriter:
 
     # Text
 
-    def text(self, results: list[Value]) -> str:
+    def text(self, results: list[Value], repeated: Repeated | None = None) -> str:
+        """The module; with `repeated` all of its layers are written."""
         results = [self.builder.materialize(value) for value in results]
         live = self.builder.live(results)
+        if repeated:
+            live, results = repeat_layers(live, results, repeated)
         body = print_operations(live, self.names, self._location)
         yielded = ", ".join(value.name for value in results)
         names = ", ".join(f'"{name}"' for name in self.outputs)
