@@ -3,6 +3,7 @@
 #include "CommandLine.h"
 
 #include "../Version.h"
+#include "HuggingFace.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -165,25 +166,34 @@ cl::opt<std::string> output("o", cl::cat(category()),
 
 } // namespace mlir::zero::options
 
+static cl::alias gpus("gpus", cl::cat(category()), cl::aliasopt(options::ranks),
+                      cl::desc("The same as --ranks"));
+
 PlanOptions mlir::zero::planOptions(StringRef count) {
-  return {config,
-          llvm::join(options::pipelines, " "),
-          stage,
-          count.str(),
-          mesh,
-          memoryBudget,
-          hostMemoryBudget,
-          target,
-          options::machine,
-          llvm::join(keys, ";")};
+  PlanOptions options = {config,
+                         llvm::join(options::pipelines, " "),
+                         stage,
+                         count.str(),
+                         mesh,
+                         memoryBudget,
+                         hostMemoryBudget,
+                         target,
+                         options::machine,
+                         llvm::join(keys, ";")};
+  fillDefaults(options, /*choosesStage=*/bool(commands::search()));
+  return options;
 }
 
 DrawingFiles mlir::zero::drawingFiles() { return {traceFile, pictureFile}; }
 
 LogicalResult mlir::zero::expectInputs(size_t count, StringRef wanted) {
+  // The first word would be the model.
+  if (isHuggingFace())
+    --count;
   if (options::inputs.size() == count)
     return success();
-  return fail("wanted " + Twine(count) + " " + wanted + ", found " +
+  return fail("wanted " + Twine(count) + " " + wanted +
+              (isHuggingFace() ? " beside --hf, found " : ", found ") +
               Twine(options::inputs.size()));
 }
 

@@ -1,6 +1,7 @@
 //===- Search.cpp - the fastest plan in a memory budget -------------------===//
 
 #include "CommandLine.h"
+#include "HuggingFace.h"
 
 #include "Report.h"
 #include "ResolveSearch.h"
@@ -243,7 +244,7 @@ LogicalResult mlir::zero::runSearchCommand() {
   ModelFile model;
   FailureOr<std::string> ranks = readRankCount();
   if (failed(ranks) || failed(checkOutputs({{"--write-config", configFile}})) ||
-      failed(expectInputs(1)) || failed(model.read(options::inputs.front())))
+      failed(expectInputs(1)) || failed(readInputModel(model)))
     return failure();
   if (!model.isModel())
     return fail("'" + model.getPath() +

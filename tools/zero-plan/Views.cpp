@@ -1,6 +1,7 @@
 //===- Views.cpp - the commands that show one plan, or two ----------------===//
 
 #include "CommandLine.h"
+#include "HuggingFace.h"
 #include "views/Compare.h"
 #include "views/Explain.h"
 #include "views/FlatSpace.h"
@@ -130,7 +131,7 @@ LogicalResult mlir::zero::runReportCommand() {
   FailureOr<std::vector<std::string>> counts = readRankCounts();
   ModelFile model;
   if (failed(counts) || failed(checkOutputs()) || failed(expectInputs(1)) ||
-      failed(model.read(options::inputs.front())))
+      failed(readInputModel(model)))
     return failure();
   if (counts->size() > 1 &&
       !(drawings.trace.empty() && drawings.picture.empty()))
@@ -189,7 +190,7 @@ LogicalResult mlir::zero::runCompareCommand() {
 /// The plan of the first word's model.
 static FailureOr<OwningOpRef<ModuleOp>> planOne(ModelFile &model) {
   FailureOr<std::string> ranks = readRankCount();
-  if (failed(ranks) || failed(model.read(options::inputs.front())))
+  if (failed(ranks) || failed(readInputModel(model)))
     return failure();
   return model.plan(planOptions(*ranks));
 }
@@ -217,11 +218,11 @@ LogicalResult mlir::zero::runExplainCommand() {
   if (failed(planned))
     return failure();
   // In the first stage that has it.
-  StringRef name = StringRef(options::inputs[1]).ltrim('@');
+  StringRef parameter = options::inputs[options::inputs.size() - 1];
   SmallVector<ModuleOp> stages = listStages(planned->get());
   auto owner = llvm::find_if(stages, [&](ModuleOp stage) {
-    return SymbolTable::lookupSymbolIn(stage, name) != nullptr;
+    return SymbolTable::lookupSymbolIn(stage, parameter.ltrim('@')) != nullptr;
   });
   return explainParameter(owner == stages.end() ? stages.front() : *owner,
-                          options::inputs[1]);
+                          parameter);
 }

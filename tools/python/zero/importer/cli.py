@@ -126,6 +126,16 @@ def of_hugging_face(arguments: argparse.Namespace) -> tuple[torch.nn.Module, dic
     )
 
 
+def import_for_planning(arguments: argparse.Namespace, path: str) -> None:
+    """Writes the model of a configuration without values, of which plans need none."""
+    if arguments.task not in TASKS:
+        raise CannotImport(f"--task {arguments.task}: wanted one of {', '.join(sorted(TASKS))}")
+    module, batch = from_config(
+        arguments.hf, arguments.task, arguments.sequence, arguments.micro_batch, with_values=False
+    )
+    export(module, batch, traces_all_layers=False).save(path)
+
+
 def remark(text: str) -> None:
     print(f"zero-import: remark: {text}", file=sys.stderr)
 
