@@ -14,8 +14,10 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <limits>
-#include <numeric>
+#include <map>
 
 using namespace mlir;
 using namespace mlir::zero;
@@ -35,13 +37,15 @@ private:
   int64_t leastStateBytes(const TrainConfig &config,
                           const ModelFacts &facts) const;
   OffloadSpace getOffloadSpace(const TrainConfig &config) const;
-  LogicalResult refineSizes(MutableArrayRef<StageSearch> searches);
+  LogicalResult improve(MutableArrayRef<StageSearch> stages);
   void summarize();
 
   ModuleOp model;
   const SearchRequest &request;
   /// Those of the request, where some states are large enough.
   std::optional<FilesConfig> files;
+  /// What a rank computes, by what of a configuration decides about that.
+  std::map<std::string, OwningOpRef<ModuleOp>> kernels;
   SearchResult result;
   std::vector<PlannedPoint> points;
 };
@@ -53,6 +57,8 @@ static FailureOr<OwningOpRef<ModuleOp>>
 runOnCopy(ModuleOp model, function_ref<void(OpPassManager &)> addPasses) {
   OwningOpRef<ModuleOp> copy = model.clone();
   PassManager passes(model.getContext(), ModuleOp::getOperationName());
+  // A search makes many plans of one model; what it picks is verified.
+  passes.enableVerifier(false);
   addPasses(passes);
   ScopedDiagnosticHandler quiet(model.getContext(), [](Diagnostic &diagnostic) {
     return success(diagnostic.getSeverity() != DiagnosticSeverity::Error);
@@ -79,7 +85,7 @@ FailureOr<OwningOpRef<ModuleOp>>
 mlir::zero::planKernels(ModuleOp kernels, const TrainConfig &config) {
   setTraining(kernels, config);
   return runOnCopy(kernels, [&](OpPassManager &passes) {
-    buildSchedulePipeline(passes, config);
+    buildSchedulePipeline(passes, config, /*proves=*/false);
   });
 }
 
@@ -103,8 +109,30 @@ FailureOr<PlannedPoint> mlir::zero::measurePlan(ModuleOp planned,
   return point;
 }
 
+/// What decides which kernels a rank has, beside what all plans have.
+static std::string describeKernels(const TrainConfig &config) {
+  std::string text = printMesh(config.mesh);
+  llvm::raw_string_ostream os(text);
+  for (ArrayRef<std::string> names :
+       {ArrayRef(config.shardAxes), ArrayRef(config.secondaryAxes)})
+    os << " by " << llvm::join(names, ",");
+  const CheckpointConfig &again = config.checkpoint;
+  os << " again " << again.every << " " << again.number << " "
+     << static_cast<int>(again.policy) << " " << again.offload;
+  for (int64_t layer : again.layers)
+    os << " " << layer;
+  return text;
+}
+
 FailureOr<PlannedPoint> PlanSearch::planOne(const TrainConfig &config) {
-  auto planned = planModel(model, config);
+  OwningOpRef<ModuleOp> &made = kernels[describeKernels(config)];
+  if (!made) {
+    auto computed = makeKernels(model, config);
+    if (failed(computed))
+      return failure();
+    made = std::move(*computed);
+  }
+  auto planned = planKernels(*made, config);
   if (failed(planned))
     return failure();
   auto point = measurePlan(planned->get(), config, request.machine);
@@ -114,6 +142,8 @@ FailureOr<PlannedPoint> PlanSearch::planOne(const TrainConfig &config) {
     point->countedBytes += point->hostStateBytes;
   result.countsHost |= point->countedBytes > point->bytes;
   ++result.planned;
+  if (request.onPlan)
+    request.onPlan(result.planned);
   points.push_back(*point);
   return point;
 }
@@ -158,8 +188,6 @@ FailureOr<ModelFacts> PlanSearch::findFacts() {
       facts.trained += parameter.getElements();
       facts.sizes.push_back(parameter.getElements());
     }
-  facts.runs.assign(facts.sizes.rbegin(), facts.sizes.rend());
-  std::partial_sum(facts.runs.begin(), facts.runs.end(), facts.runs.begin());
   llvm::sort(facts.sizes);
   StepOp step = *oneDevice->get().getOps<StepOp>().begin();
   Block &micro = step.getRegionOp<MicroOp>().getBody().front();
@@ -213,39 +241,119 @@ std::vector<int64_t> mlir::zero::getOpenStages(const TrainConfig &base,
   return {base.stage};
 }
 
-/// The front and the pick.
-void PlanSearch::summarize() {
-  llvm::stable_sort(points, [](const PlannedPoint &a, const PlannedPoint &b) {
-    return std::tie(a.countedBytes, a.seconds) <
-           std::tie(b.countedBytes, b.seconds);
-  });
-  for (const PlannedPoint &point : points) {
-    if (!request.budgets.holdHost(point) ||
-        (!result.front.empty() && point.seconds >= result.front.back().seconds))
-      continue;
-    result.front.push_back(point);
-    if (request.budgets.hold(point))
-      result.pick = point;
-  }
-  if (result.front.empty()) // The host has no room for what is fixed.
-    result.front.push_back(
-        *std::min_element(points.begin(), points.end(),
-                          [](const PlannedPoint &a, const PlannedPoint &b) {
-                            return a.hostBytes < b.hostBytes;
-                          }));
+//===----------------------------------------------------------------------===//
+// What was found
+//===----------------------------------------------------------------------===//
+
+/// The smallest of those that fit and are as fast as any.
+static std::optional<PlannedPoint> choosePick(ArrayRef<PlannedPoint> points,
+                                              const MemoryBudgets &budgets) {
+  double fastest = std::numeric_limits<double>::infinity();
+  for (const PlannedPoint &point : points)
+    if (budgets.hold(point))
+      fastest = std::min(fastest, point.seconds);
+  std::optional<PlannedPoint> pick;
+  for (const PlannedPoint &point : points)
+    if (budgets.hold(point) && point.seconds <= fastest * (1 + kSameTime) &&
+        (!pick || std::tie(point.countedBytes, point.seconds) <
+                      std::tie(pick->countedBytes, pick->seconds)))
+      pick = point;
+  return pick;
 }
 
-/// Sizes between those of the ladder, in the stages that can still win by them.
-LogicalResult PlanSearch::refineSizes(MutableArrayRef<StageSearch> searches) {
-  constexpr double margin = 1.02;
-  double fastest = std::numeric_limits<double>::infinity();
-  for (const StageSearch &search : searches)
-    if (search.fitsAny())
-      fastest = std::min(fastest, search.getBest().seconds);
-  for (StageSearch &search : searches)
-    if (search.fitsAny() && search.getBest().seconds <= margin * fastest &&
-        failed(search.refineSizes()))
+/// Of points in the order of their time, those that need less memory than all
+/// faster ones and differ in time from the one before by the part `apart`; of
+/// those that do not differ, the smallest.
+static std::vector<PlannedPoint> thin(ArrayRef<PlannedPoint> points,
+                                      double apart) {
+  std::vector<PlannedPoint> kept;
+  double first = 0;
+  for (const PlannedPoint &point : points) {
+    if (!kept.empty() && point.countedBytes >= kept.back().countedBytes)
+      continue;
+    if (!kept.empty() && point.seconds <= first * (1 + apart)) {
+      kept.back() = point;
+      continue;
+    }
+    if (!kept.empty() && point.seconds <= kept.back().seconds * (1 + apart))
+      continue;
+    first = point.seconds;
+    kept.push_back(point);
+  }
+  return kept;
+}
+
+/// Makes the front of what is faster than the pick and above the budget, the
+/// pick, and what is smaller, of which fewer are shown the more there are.
+void PlanSearch::summarize() {
+  llvm::erase_if(points, [&](const PlannedPoint &point) {
+    return !request.budgets.holdHost(point);
+  });
+  llvm::stable_sort(points, [](const PlannedPoint &a, const PlannedPoint &b) {
+    return std::tie(a.seconds, a.countedBytes) <
+           std::tie(b.seconds, b.countedBytes);
+  });
+  result.pick = choosePick(points, request.budgets);
+  std::vector<PlannedPoint> larger, smaller;
+  for (const PlannedPoint &point : points)
+    if (!result.pick)
+      smaller.push_back(point);
+    else if (point.seconds * (1 + kSameTime) < result.pick->seconds)
+      larger.push_back(point);
+    else if (point.countedBytes < result.pick->countedBytes &&
+             point.seconds > result.pick->seconds * (1 + kSameTime))
+      smaller.push_back(point);
+  for (double apart = kSameTime;; apart *= 2) {
+    result.front = thin(larger, apart);
+    if (result.pick)
+      result.front.push_back(*result.pick);
+    llvm::append_range(result.front, thin(smaller, apart));
+    if (result.front.size() <= kMostPlans)
+      break;
+  }
+  std::reverse(result.front.begin(), result.front.end());
+}
+
+/// Whether a plan of the stage may yet be faster than the best by as much as
+/// predictions tell, or as fast and smaller.
+static bool canWin(const StageSearch &stage, const PlannedPoint &best,
+                   const MemoryBudgets &budgets) {
+  if (!stage.fitsAny())
+    return false;
+  if (!budgets.hold(best))
+    return true;
+  const bool isSmaller = stage.getBest().countedBytes < best.countedBytes;
+  return stage.getBound() <
+         best.seconds * (1 + (isSmaller ? kSameTime : -kSameTime));
+}
+
+/// The best plan of all stages.
+static const StageSearch &findBest(ArrayRef<StageSearch> stages) {
+  return *std::min_element(
+      stages.begin(), stages.end(),
+      [](const StageSearch &a, const StageSearch &b) {
+        return std::make_tuple(!a.fitsAny(), a.getBest().seconds) <
+               std::make_tuple(!b.fitsAny(), b.getBest().seconds);
+      });
+}
+
+LogicalResult PlanSearch::improve(MutableArrayRef<StageSearch> stages) {
+  // Those that need least memory come first, so that others have to be faster.
+  for (StageSearch &stage : llvm::reverse(stages))
+    if (canWin(stage, findBest(stages).getBest(), request.budgets) &&
+        failed(stage.climb()))
       return failure();
+  const double fastest = findBest(stages).getBest().seconds;
+  for (StageSearch &stage : stages) {
+    // Where nothing fits, what is smallest is all that counts.
+    if (!stage.fitsAny() && &stage == &stages.back() && failed(stage.refine()))
+      return failure();
+    if (!stage.fitsAny() || stage.getBest().seconds > fastest * (1 + kSameTime))
+      continue;
+    if (failed(stage.refine()) ||
+        failed(stage.shrink(fastest * (1 + kSameTime))))
+      return failure();
+  }
   return success();
 }
 
@@ -271,12 +379,20 @@ FailureOr<SearchResult> PlanSearch::run() {
     searches.emplace_back(base,
                           makeDimensions(base, *facts, getOffloadSpace(base)),
                           request.budgets, plan);
-    if (failed(searches.back().run()))
+    if (failed(searches.back().begin()))
       return failure();
   }
-  if (failed(refineSizes(searches)))
+  if (failed(improve(searches)))
     return failure();
+  PlannedPoint least =
+      *std::min_element(points.begin(), points.end(),
+                        [](const PlannedPoint &a, const PlannedPoint &b) {
+                          return std::tie(a.hostBytes, a.countedBytes) <
+                                 std::tie(b.hostBytes, b.countedBytes);
+                        });
   summarize();
+  if (result.front.empty()) // The host has no room for what is fixed.
+    result.front.push_back(std::move(least));
   return std::move(result);
 }
 

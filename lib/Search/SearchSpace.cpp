@@ -25,8 +25,7 @@ public:
       : base(base), facts(facts) {}
 
   void addSizes(int64_t TrainConfig::*field, std::vector<int64_t> values,
-                unsigned stride = 2);
-  void addBetween(int64_t TrainConfig::*field, int64_t from, int64_t to);
+                bool beginsRich = true);
   void addOverlap();
   void addCheckpoint();
   void addActivationOffload();
@@ -87,56 +86,24 @@ static StringRef getPath(int64_t TrainConfig::*field) {
 }
 
 void SpaceBuilder::addSizes(int64_t TrainConfig::*field,
-                            std::vector<int64_t> values, unsigned stride) {
+                            std::vector<int64_t> values, bool beginsRich) {
   if (isFixed(getPath(field)))
     return;
   values.push_back(base.*field);
   llvm::sort(values);
   values.erase(llvm::unique(values), values.end());
   Dimension dimension;
-  dimension.stride = stride;
+  dimension.beginsRich = beginsRich;
   for (auto [index, value] : llvm::enumerate(values)) {
     if (value == base.*field)
       dimension.base = index;
     dimension.values.push_back(
         [field, value = value](TrainConfig &config) { config.*field = value; });
   }
-  dimension.ladder = values.size();
   dimensions.push_back(std::move(dimension));
-  // A threshold has all the values that matter.
-  for (size_t i = 0; stride > 1 && i + 1 < values.size(); ++i)
-    addBetween(field, values[i], values[i + 1]);
 }
 
-/// Runs of whole parameters above `from` and below `to`, to the last dimension:
-/// between two of them a bucket begins with the same parameters.
-void SpaceBuilder::addBetween(int64_t TrainConfig::*field, int64_t from,
-                              int64_t to) {
-  constexpr size_t most = 8;
-  // What differs by less hardly differs in time.
-  constexpr int64_t part = 64;
-  std::vector<int64_t> runs;
-  for (int64_t run : facts.runs)
-    if (run < to && run - from > from / part &&
-        (runs.empty() || run - runs.back() > run / part))
-      runs.push_back(run);
-  Dimension &dimension = dimensions.back();
-  std::vector<unsigned> &own = dimension.between.emplace_back();
-  size_t count = std::min(runs.size(), most);
-  for (size_t i = 1; i <= count; ++i) {
-    own.push_back(dimension.values.size());
-    dimension.values.push_back(
-        [field, value = runs[i * runs.size() / count - 1]](
-            TrainConfig &config) { config.*field = value; });
-  }
-}
-
-std::vector<Dimension> SpaceBuilder::take() {
-  for (Dimension &dimension : dimensions)
-    if (dimension.ladder == 0)
-      dimension.ladder = dimension.values.size();
-  return std::move(dimensions);
-}
+std::vector<Dimension> SpaceBuilder::take() { return std::move(dimensions); }
 
 void SpaceBuilder::addOverlap() {
   if (isFixed(kOverlap))
@@ -146,6 +113,7 @@ void SpaceBuilder::addOverlap() {
     dimension.values.push_back(
         [value](TrainConfig &config) { config.overlapCommunication = value; });
   dimension.base = base.overlapCommunication;
+  dimension.beginsRich = true;
   dimensions.push_back(std::move(dimension));
 }
 
@@ -173,7 +141,6 @@ void SpaceBuilder::addCheckpoint() {
       add(checkpoint);
     }
   dimension.isRecomputation = true;
-  dimension.stride = 2;
   dimension.lean = dimension.values.size() - 1;
   for (int64_t every = 2; every * every <= 2 * facts.layers; ++every) {
     CheckpointConfig checkpoint;
@@ -236,7 +203,6 @@ void SpaceBuilder::addOffload(const OffloadSpace &space) {
   dimension.base = dimension.values.size();
   dimension.values.push_back(
       [](TrainConfig &config) { config.offloadOptimizer.reset(); });
-  dimension.stride = 2;
   dimensions.push_back(std::move(dimension));
   addSubGroups(space);
 }
@@ -334,8 +300,8 @@ std::vector<Dimension> mlir::zero::makeDimensions(const TrainConfig &base,
   space.addSizes(&TrainConfig::maxLiveParameters,
                  space.makeLadder(/*withZero=*/false));
   space.addSizes(&TrainConfig::maxReuseDistance,
-                 space.makeLadder(/*withZero=*/true));
+                 space.makeLadder(/*withZero=*/true), /*beginsRich=*/false);
   space.addSizes(&TrainConfig::parameterPersistenceThreshold,
-                 space.makeThresholds(), /*stride=*/1);
+                 space.makeThresholds(), /*beginsRich=*/false);
   return space.take();
 }

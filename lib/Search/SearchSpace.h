@@ -17,9 +17,6 @@ struct ModelFacts {
   /// Elements of trained parameters, and of each one, in increasing order.
   int64_t trained = 0;
   std::vector<int64_t> sizes;
-  /// Elements of the last trained parameters of the model, more and more of
-  /// them: what is in the first bucket, whose gradients come first.
-  std::vector<int64_t> runs;
   /// Layers whose activations can be recomputed.
   int64_t layers = 0;
   /// Bytes an element of the optimizer states: all, and the largest.
@@ -28,21 +25,17 @@ struct ModelFacts {
 
 /// A setting and the values to choose from.
 struct Dimension {
-  /// Of sizes, first the ladder that is searched, then what lies between.
   std::vector<std::function<void(TrainConfig &)>> values;
-  /// How many values are searched.
-  unsigned ladder = 0;
-  /// Values between one of the ladder and the next.
-  std::vector<std::vector<unsigned>> between;
   /// The value that is the base's.
   unsigned base = 0;
   /// The value that takes least memory, as far as one can say beforehand.
   unsigned lean = 0;
-  /// How many values apart are those that are tried first.
-  unsigned stride = 1;
   /// Whether it trades time for memory inside the computation; all others do in
   /// communication, and take more the later the value.
   bool isRecomputation = false;
+  unsigned size() const { return values.size(); }
+  /// Whether a search begins with a value that takes much, not with the base's.
+  bool beginsRich = false;
 };
 
 /// Where a search may put what is not on the device.

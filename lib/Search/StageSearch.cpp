@@ -7,6 +7,9 @@
 using namespace mlir;
 using namespace mlir::zero;
 
+/// What a search goes on for: a quarter of what predictions tell apart.
+static constexpr double kWorthwhile = kSameTime / 4;
+
 FailureOr<PlannedPoint> StageSearch::evaluate(const Choice &choice) {
   auto found = known.find(choice);
   if (found != known.end())
@@ -31,35 +34,108 @@ bool StageSearch::isBetter(const PlannedPoint &a, const PlannedPoint &b) const {
          std::tie(b.seconds, b.countedBytes);
 }
 
+bool StageSearch::isWorthwhile(const PlannedPoint &a,
+                               const PlannedPoint &b) const {
+  return isBetter(a, b) &&
+         (!budgets.hold(b) || a.seconds < b.seconds * (1 - kWorthwhile));
+}
+
+Choice StageSearch::findBest() const {
+  auto best = known.begin();
+  for (auto it = known.begin(); it != known.end(); ++it)
+    if (isBetter(it->second, best->second))
+      best = it;
+  return best->first;
+}
+
+double StageSearch::getBound() const {
+  double bound = std::numeric_limits<double>::infinity();
+  for (const auto &[choice, point] : known)
+    bound = std::min(bound, point.seconds - point.exposed);
+  return bound;
+}
+
+//===----------------------------------------------------------------------===//
+// First plans
+//===----------------------------------------------------------------------===//
+
+/// Nothing recomputed or offloaded that the base does not, and sizes with which
+/// communication is seldom waited for.
+Choice StageSearch::makeRich() const {
+  Choice rich;
+  for (const Dimension &dimension : dimensions)
+    rich.push_back(dimension.beginsRich ? dimension.size() * 3 / 4
+                                        : dimension.base);
+  return rich;
+}
+
 /// The smallest of what should be small.
-FailureOr<Choice> StageSearch::findLean() {
+LogicalResult StageSearch::tryLean() {
   Choice lean;
   for (const Dimension &dimension : dimensions)
     lean.push_back(dimension.lean);
-  FailureOr<PlannedPoint> smallest = evaluate(lean);
-  if (failed(smallest))
+  if (failed(evaluate(lean)))
     return failure();
   // Several layers together may keep less, or more.
   for (auto [index, dimension] : llvm::enumerate(dimensions))
     for (unsigned value = dimension.lean;
-         dimension.isRecomputation && value < dimension.ladder; ++value) {
+         dimension.isRecomputation && value < dimension.size(); ++value) {
       Choice choice = lean;
       choice[index] = value;
-      FailureOr<PlannedPoint> point = evaluate(choice);
-      if (failed(point))
+      if (failed(evaluate(choice)))
         return failure();
-      if (point->countedBytes < smallest->countedBytes) {
-        smallest = point;
-        lean = choice;
-      }
     }
-  return lean;
+  return success();
+}
+
+LogicalResult StageSearch::enumerate() {
+  isComplete = true;
+  Choice choice(dimensions.size(), 0);
+  while (true) {
+    if (failed(evaluate(choice)))
+      return failure();
+    size_t index = 0;
+    while (index < choice.size() && ++choice[index] == dimensions[index].size())
+      choice[index++] = 0;
+    if (index == choice.size())
+      return success();
+  }
+}
+
+LogicalResult StageSearch::begin() {
+  constexpr size_t few = 80;
+  size_t combinations = 1;
+  for (const Dimension &dimension : dimensions)
+    combinations = std::min(combinations, few + 1) * dimension.size();
+  if (combinations <= few)
+    return enumerate();
+  if (failed(evaluate(makeRich())))
+    return failure();
+  isShort = !fitsAny();
+  return isShort ? tryLean() : success();
+}
+
+//===----------------------------------------------------------------------===//
+// Combinations
+//===----------------------------------------------------------------------===//
+
+/// The values of a dimension that are tried alone: both ends, and some between,
+/// `finely` more of them.
+static std::vector<unsigned> sample(const Dimension &dimension, bool finely) {
+  const unsigned last = dimension.size() - 1;
+  const unsigned steps = (dimension.isRecomputation ? 5 : 3) * (finely ? 2 : 1);
+  std::vector<unsigned> values;
+  for (unsigned step = 0; step <= steps; ++step)
+    if (unsigned value = step * last / steps;
+        values.empty() || values.back() != value)
+      values.push_back(value);
+  return values;
 }
 
 /// Varies each setting alone. Of values that come to the same, the first one
 /// beside the start counts.
 FailureOr<std::vector<std::vector<Effect>>>
-StageSearch::measure(const Choice &start) {
+StageSearch::measure(const Choice &start, bool finely) {
   FailureOr<PlannedPoint> from = evaluate(start);
   if (failed(from))
     return failure();
@@ -67,11 +143,7 @@ StageSearch::measure(const Choice &start) {
   for (auto [index, dimension] : llvm::enumerate(dimensions)) {
     std::vector<Effect> &own = effects.emplace_back();
     own.push_back({start[index], 0, 0});
-    // The last value is an extreme that counts.
-    unsigned last = dimension.ladder - 1;
-    for (unsigned value = 0; value <= last; ++value) {
-      if (value % dimension.stride != 0 && value != last)
-        continue;
+    for (unsigned value : sample(dimension, finely)) {
       Choice choice = start;
       choice[index] = value;
       FailureOr<PlannedPoint> point = evaluate(choice);
@@ -130,64 +202,44 @@ StageSearch::propose(const PlannedPoint &from,
   return proposals;
 }
 
-/// The best of the start, of its neighbours and of the first proposals.
-FailureOr<Choice> StageSearch::tryProposals(const Choice &start) {
-  constexpr size_t most = 16;
-  auto effects = measure(start);
-  if (failed(effects))
-    return failure();
-  std::vector<Proposal> proposals = propose(known.at(start), *effects);
-  std::vector<Choice> tried;
-  for (const Proposal &proposal : ArrayRef(proposals).take_front(most))
-    tried.push_back(proposal.choice);
-  for (auto [index, own] : llvm::enumerate(*effects))
-    for (const Effect &effect : own) {
-      tried.push_back(start);
-      tried.back()[index] = effect.value;
-    }
-  Choice best = start;
-  for (const Choice &choice : tried) {
-    FailureOr<PlannedPoint> point = evaluate(choice);
-    if (failed(point))
+LogicalResult StageSearch::climb() {
+  constexpr size_t most = 6;
+  // Where memory is short, settings pay for each other, value by value.
+  bool finely = false;
+  while (!isComplete) {
+    const Choice start = findBest();
+    auto effects = measure(start, finely);
+    if (failed(effects))
       return failure();
-    if (isBetter(*point, known.at(best)))
-      best = choice;
+    std::vector<Proposal> proposals = propose(known.at(start), *effects);
+    for (const Proposal &proposal : ArrayRef(proposals).take_front(most))
+      if (failed(evaluate(proposal.choice)))
+        return failure();
+    if (isWorthwhile(getBest(), known.at(start)))
+      continue;
+    if (finely || !isShort)
+      break;
+    finely = true;
   }
-  return best;
+  return success();
 }
 
-/// Proposes from the best of what was proposed, until nothing is better.
-LogicalResult StageSearch::climb(Choice start) {
-  while (true) {
-    FailureOr<Choice> best = tryProposals(start);
-    if (failed(best))
-      return failure();
-    if (*best == start)
-      return success();
-    start = *best;
-  }
-}
-
-Choice StageSearch::findBest() const {
-  auto best = known.begin();
-  for (auto it = known.begin(); it != known.end(); ++it)
-    if (isBetter(it->second, best->second))
-      best = it;
-  return best->first;
-}
+//===----------------------------------------------------------------------===//
+// One value at a time
+//===----------------------------------------------------------------------===//
 
 /// `choice` with one dimension moved; nothing where there is no such value.
 std::optional<Choice> StageSearch::move(Choice choice, size_t index,
                                         int step) const {
   unsigned value = choice[index] + step;
-  if (value >= dimensions[index].ladder)
+  if (value >= dimensions[index].size())
     return std::nullopt;
   choice[index] = value;
   return choice;
 }
 
-/// One value further in each dimension, alone and together with one value more
-/// or less of recomputation, which pays for it.
+/// One value further in each dimension; where memory is short, also together
+/// with one value more or less of recomputation, which pays for it.
 std::vector<Choice> StageSearch::listMoves(const Choice &choice) const {
   std::vector<Choice> moves;
   for (size_t index = 0; index < dimensions.size(); ++index)
@@ -198,99 +250,53 @@ std::vector<Choice> StageSearch::listMoves(const Choice &choice) const {
       moves.push_back(*next);
       for (size_t other = 0; other < dimensions.size(); ++other)
         for (int by : {-1, 1})
-          if (dimensions[other].isRecomputation && other != index)
+          if (isShort && dimensions[other].isRecomputation && other != index)
             if (std::optional<Choice> both = move(*next, other, by))
               moves.push_back(*both);
     }
   return moves;
 }
 
-/// Moves as long as that improves the plan.
-LogicalResult StageSearch::refine(Choice choice) {
-  for (bool isMoving = true; isMoving;) {
-    isMoving = false;
-    for (const Choice &next : listMoves(choice)) {
+LogicalResult StageSearch::refine() {
+  while (!isComplete) {
+    const Choice from = findBest();
+    for (const Choice &next : listMoves(from)) {
       FailureOr<PlannedPoint> point = evaluate(next);
       if (failed(point))
         return failure();
-      if (!isBetter(*point, known.at(choice)))
-        continue;
-      choice = next;
-      isMoving = true;
-      break;
+      if (isWorthwhile(*point, known.at(from)))
+        break;
     }
+    if (!isWorthwhile(getBest(), known.at(from)))
+      break;
   }
   return success();
 }
 
-/// The values between those of the ladder that are beside `value`, or that have
-/// it among them.
-static std::vector<unsigned> listBetween(const Dimension &dimension,
-                                         unsigned value) {
-  std::vector<unsigned> listed;
-  for (auto [lower, between] : llvm::enumerate(dimension.between))
-    if (lower == value || lower + 1 == value ||
-        llvm::is_contained(between, value))
-      llvm::append_range(listed, between);
-  return listed;
-}
-
-LogicalResult StageSearch::refineSizes() {
-  Choice best = findBest();
-  for (bool isMoving = true; isMoving;) {
-    isMoving = false;
-    for (auto [index, dimension] : llvm::enumerate(dimensions))
-      for (unsigned value : listBetween(dimension, best[index])) {
-        Choice next = best;
-        next[index] = value;
-        FailureOr<PlannedPoint> point = evaluate(next);
-        if (failed(point))
-          return failure();
-        if (!isBetter(*point, known.at(best)))
-          continue;
-        best = next;
-        isMoving = true;
-      }
-  }
-  return success();
-}
-
-/// Tries all there is on the ladders.
-LogicalResult StageSearch::enumerate() {
-  Choice choice(dimensions.size(), 0);
-  while (true) {
-    if (failed(evaluate(choice)))
+/// Halves what is left below the value until that costs too much.
+LogicalResult StageSearch::shrinkOne(Choice &choice, size_t index,
+                                     double seconds) {
+  unsigned least = 0;
+  while (least < choice[index]) {
+    Choice next = choice;
+    next[index] = (least + choice[index]) / 2;
+    FailureOr<PlannedPoint> point = evaluate(next);
+    if (failed(point))
       return failure();
-    size_t index = 0;
-    while (index < choice.size() && ++choice[index] == dimensions[index].ladder)
-      choice[index++] = 0;
-    if (index == choice.size())
-      return success();
+    const PlannedPoint &now = known.at(choice);
+    if (point->seconds <= seconds && point->countedBytes < now.countedBytes)
+      choice = next;
+    else
+      least = next[index] + 1;
   }
+  return success();
 }
 
-LogicalResult StageSearch::run() {
-  constexpr size_t few = 100;
-  size_t combinations = 1;
-  for (const Dimension &dimension : dimensions)
-    combinations = std::min(combinations, few) * dimension.ladder;
-  if (combinations <= few)
-    return enumerate();
-  FailureOr<Choice> lean = findLean();
-  if (failed(lean) || failed(climb(*lean)))
-    return failure();
-  // Where nothing fits, what is smallest is all that counts.
-  if (!fitsAny())
-    return refine(findBest());
-  // Gathering far ahead helps only where much may be live, and so on: what adds
-  // up near one start does not near another.
-  Choice base, rich = *lean;
-  for (auto [index, dimension] : llvm::enumerate(dimensions)) {
-    base.push_back(dimension.base);
-    if (!dimension.isRecomputation)
-      rich[index] = dimension.ladder - 1;
-  }
-  if (failed(climb(base)) || failed(climb(rich)) || failed(refine(findBest())))
-    return failure();
-  return climb(findBest());
+LogicalResult StageSearch::shrink(double seconds) {
+  Choice choice = findBest();
+  for (size_t index = 0; index < dimensions.size() && !isComplete; ++index)
+    if (!dimensions[index].isRecomputation &&
+        failed(shrinkOne(choice, index, seconds)))
+      return failure();
+  return success();
 }

@@ -41,27 +41,39 @@ public:
       : base(base), dimensions(std::move(dimensions)), budgets(budgets),
         plan(plan) {}
 
-  LogicalResult run();
-  /// Tries sizes between those of the ladder around the best plan.
-  LogicalResult refineSizes();
+  /// Makes the first plans: all combinations where they are few; else the one
+  /// that should be fastest, and where that does not fit, the smallest.
+  LogicalResult begin();
+  /// Proposes combinations from the best plan, until none is better by as much
+  /// as counts.
+  LogicalResult climb();
+  /// Moves the best plan by one value at a time.
+  LogicalResult refine();
+  /// Plans of no more than `seconds` that need less memory than the best.
+  LogicalResult shrink(double seconds);
   /// The best plan so far.
   const PlannedPoint &getBest() const { return known.at(findBest()); }
   bool fitsAny() const { return budgets.hold(getBest()); }
+  /// Seconds that no plan of the stage goes much below: in which compute works
+  /// where nothing is recomputed and nothing is waited for.
+  double getBound() const;
 
 private:
   FailureOr<PlannedPoint> evaluate(const Choice &choice);
   /// Whether `a` is to be preferred to `b`.
   bool isBetter(const PlannedPoint &a, const PlannedPoint &b) const;
-  FailureOr<Choice> findLean();
-  FailureOr<std::vector<std::vector<Effect>>> measure(const Choice &start);
+  /// The same, by more than a search should go on for.
+  bool isWorthwhile(const PlannedPoint &a, const PlannedPoint &b) const;
+  Choice makeRich() const;
+  LogicalResult tryLean();
+  LogicalResult enumerate();
+  FailureOr<std::vector<std::vector<Effect>>> measure(const Choice &start,
+                                                      bool finely);
   std::vector<Proposal> propose(const PlannedPoint &from,
                                 ArrayRef<std::vector<Effect>> effects) const;
-  FailureOr<Choice> tryProposals(const Choice &start);
-  LogicalResult climb(Choice start);
   std::optional<Choice> move(Choice choice, size_t index, int step) const;
   std::vector<Choice> listMoves(const Choice &choice) const;
-  LogicalResult refine(Choice choice);
-  LogicalResult enumerate();
+  LogicalResult shrinkOne(Choice &choice, size_t index, double seconds);
   Choice findBest() const;
 
   TrainConfig base;
@@ -69,6 +81,10 @@ private:
   MemoryBudgets budgets;
   Planner plan;
   std::map<Choice, PlannedPoint> known;
+  /// All combinations are known.
+  bool isComplete = false;
+  /// What should be fastest does not fit.
+  bool isShort = false;
 };
 
 } // namespace mlir::zero

@@ -54,7 +54,7 @@ static FailureOr<std::string> findImporter() {
 }
 
 /// The path that the importer prints.
-static FailureOr<std::string> importModel() {
+static FailureOr<std::string> importModel(int64_t microBatch) {
   FailureOr<std::string> importer = findImporter();
   if (failed(importer))
     return failure();
@@ -80,6 +80,18 @@ static FailureOr<std::string> importModel() {
   return (*text)->getBuffer().trim().str();
 }
 
+bool mlir::zero::choosesMicroBatch() {
+  return isHuggingFace() && microBatch.getNumOccurrences() == 0;
+}
+
+LogicalResult mlir::zero::readHuggingFace(ModelFile &model, int64_t samples) {
+  if (sequence == 0 || samples == 0)
+    return fail("--hf wants --sequence, the tokens of a sample, and "
+                "--micro-batch of 1 or more");
+  FailureOr<std::string> path = importModel(samples);
+  return failed(path) ? failure() : model.read(*path);
+}
+
 LogicalResult mlir::zero::readInputModel(ModelFile &model) {
   if (!isHuggingFace()) {
     if (sequence.getNumOccurrences() || microBatch.getNumOccurrences() ||
@@ -88,11 +100,7 @@ LogicalResult mlir::zero::readInputModel(ModelFile &model) {
                   "--hf imports; a file of MLIR has them already");
     return model.read(options::inputs.front());
   }
-  if (sequence == 0 || microBatch == 0)
-    return fail("--hf wants --sequence, the tokens of a sample, and "
-                "--micro-batch of 1 or more");
-  FailureOr<std::string> path = importModel();
-  return failed(path) ? failure() : model.read(*path);
+  return readHuggingFace(model, microBatch);
 }
 
 void mlir::zero::fillDefaults(PlanOptions &options, bool choosesStage) {

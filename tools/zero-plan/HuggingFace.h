@@ -13,6 +13,12 @@ bool isHuggingFace();
 /// zero-import-cached, and taken from where it keeps imports from then on.
 LogicalResult readInputModel(ModelFile &model);
 
+/// Whether the samples of a micro-batch are a search's to choose.
+bool choosesMicroBatch();
+
+/// Reads the model of --hf with micro-batches of so many samples.
+LogicalResult readHuggingFace(ModelFile &model, int64_t samples);
+
 /// What is said of a model of --hf where no option says it: 16 bits, on a GPU.
 /// `choosesStage`: the command tries all stages.
 void fillDefaults(PlanOptions &options, bool choosesStage);

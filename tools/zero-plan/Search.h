@@ -17,8 +17,6 @@ struct SearchOptions {
   std::optional<std::string> folder;
   /// The trace and the picture of the pick.
   DrawingFiles drawings;
-  /// Largest parts of an arena to list where nothing fits.
-  unsigned lines = 5;
 };
 
 } // namespace mlir::zero

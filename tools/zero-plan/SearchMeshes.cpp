@@ -7,7 +7,6 @@
 #include "SearchPick.h"
 #include "Table.h"
 
-#include "zero/Analysis/Sharding.h"
 #include "zero/Search/MeshSearch.h"
 #include "zero/Transforms/Pipeline.h"
 
@@ -22,29 +21,6 @@ using namespace mlir::zero;
 
 /// Rows that are printed; all are in the JSON.
 static constexpr size_t kMostRows = 10;
-
-namespace {
-/// What speeds are counted in.
-struct Unit {
-  /// "token" where the model has positions, or "sample".
-  std::string name;
-  /// How many a sample has.
-  int64_t each = 1;
-};
-} // namespace
-
-static Unit unitOf(StepOp model) {
-  std::optional<unsigned> input = findInputOfPositions(model);
-  if (!input)
-    return {"sample"};
-  auto type = cast<RankedTensorType>(model.getArgumentTypes()[*input]);
-  return {"token", type.getDimSize(1)};
-}
-
-static double speedOf(const PlannedPoint &point, const Unit &unit) {
-  return samplesPerSecond(point) * static_cast<double>(unit.each) /
-         static_cast<double>(point.config.worldRanks());
-}
 
 /// Ranks that form one group are an axis of samples.
 static std::string describeMesh(const TrainConfig &config) {

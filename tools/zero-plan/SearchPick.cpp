@@ -5,13 +5,28 @@
 
 #include "Table.h"
 
+#include "zero/Analysis/Sharding.h"
 #include "zero/Plan/PlanSummary.h"
+#include "zero/Search/MeshSearch.h"
 #include "zero/Timeline/Timeline.h"
 
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::zero;
+
+Unit mlir::zero::unitOf(StepOp model) {
+  std::optional<unsigned> input = findInputOfPositions(model);
+  if (!input)
+    return {"sample"};
+  auto type = cast<RankedTensorType>(model.getArgumentTypes()[*input]);
+  return {"token", type.getDimSize(1)};
+}
+
+double mlir::zero::speedOf(const PlannedPoint &point, const Unit &unit) {
+  return samplesPerSecond(point) * static_cast<double>(unit.each) /
+         static_cast<double>(point.config.worldRanks());
+}
 
 std::string mlir::zero::describeCheckpoint(const CheckpointConfig &checkpoint) {
   if (!checkpoint.isEnabled())
@@ -55,6 +70,8 @@ void mlir::zero::writePoint(llvm::json::OStream &json,
     json.attribute("file_bytes", point.fileBytes);
     json.attribute("seconds", point.seconds);
     json.attribute("exposed_seconds", point.exposed);
+    json.attribute("micro_batch", config.microBatch);
+    json.attribute("accumulation", config.accumulation);
     json.attribute("stage", config.stage);
     json.attribute("recomputed", describeCheckpoint(config.checkpoint));
     json.attribute("offload_ratio", config.offloadOptimizer

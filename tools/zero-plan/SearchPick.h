@@ -4,11 +4,24 @@
 
 #include "Search.h"
 
+#include "zero/Dialect/Zero/Zero.h"
 #include "zero/Search/PlanSearch.h"
 
 #include "llvm/Support/JSON.h"
 
 namespace mlir::zero {
+
+/// What speeds are counted in.
+struct Unit {
+  /// "token" where the model has positions, or "sample".
+  std::string name;
+  /// How many a sample has.
+  int64_t each = 1;
+};
+Unit unitOf(StepOp model);
+
+/// Units a second of one rank.
+double speedOf(const PlannedPoint &point, const Unit &unit);
 
 /// "none", "all of 0-5", "cheap of all, 2 together".
 std::string describeCheckpoint(const CheckpointConfig &checkpoint);

@@ -14,6 +14,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,10 @@ struct PlannedPoint {
   double seconds = 0, exposed = 0;
 };
 
+/// Times that differ by a smaller part are the same to a prediction: the mean
+/// error beside published runs.
+inline constexpr double kSameTime = 0.02;
+
 /// Most bytes of a rank. Nothing is offloaded to host memory without a limit of
 /// it, but for what the configuration offloads, and states that are too small
 /// for files: those count as the device's.
@@ -50,6 +55,9 @@ struct MemoryBudgets {
   }
 };
 
+/// Most plans that a result shows.
+inline constexpr size_t kMostPlans = 10;
+
 struct SearchRequest {
   /// What is fixed, and where open settings begin, for each of the stages to
   /// try, which increase. `given` names the keys that are fixed; budgets are
@@ -60,14 +68,17 @@ struct SearchRequest {
   /// Of states that the search offloads: the size of sub-groups, where that is
   /// fixed, and files in which they may be. Without files they are in none.
   OffloadConfig offload;
+  /// Called after each plan with the plans made, for a person who waits.
+  std::function<void(int64_t)> onPlan;
 };
 
 struct SearchResult {
-  /// Plans of which none takes less of the device's budget and less time than
-  /// another, the smallest first, in the device's budget or not; all within
-  /// that of the host.
+  /// Plans that tell something: each takes less of the device's budget than the
+  /// next, and more time by more than `kSameTime`; the smallest first, at most
+  /// `kMostPlans`, in the device's budget or not, all within that of the host.
   std::vector<PlannedPoint> front;
-  /// The fastest one that fits; of equals the smallest. Nothing if none fits.
+  /// The smallest of those that fit and are as fast as any of them, by
+  /// `kSameTime`. Nothing if none fits.
   std::optional<PlannedPoint> pick;
   /// Plans that were made and simulated.
   int64_t planned = 0;
@@ -103,18 +114,18 @@ FailureOr<OwningOpRef<ModuleOp>> planKernels(ModuleOp kernels,
 FailureOr<PlannedPoint> measurePlan(ModuleOp planned, const TrainConfig &config,
                                     const Machine &machine);
 
-/// Searches for a model. In each stage that is open, from the base, from what
-/// takes least and from what gathers most: every open setting is varied alone,
-/// which tells what it costs in bytes and gains in seconds; combinations are
-/// proposed as if these added up, the fastest that seem to fit first; they are
-/// planned and simulated, and the best one is the next start until none is
-/// better. The best of a stage is then moved value by value. Where a stage has
-/// few combinations, all are tried. In the stages that are near the fastest,
-/// sizes between the powers of two around the best's are tried at last: those
-/// that hold whole parameters from the model's end. Stages of which
-/// what outlives a step exceeds the budget are left out. The search counts
-/// plans, not time, so its result is the same on every machine. Fails where a
-/// plan fails, with its error.
+/// Searches for a model. Of each stage that is open a plan is made that should
+/// be fast, and where that does not fit, the smallest. In the stages that can
+/// be the fastest, from their best plan on, every open setting is varied alone
+/// by a few values, which tells what it costs in bytes and gains in seconds;
+/// combinations are proposed as if these added up, the fastest that seem to fit
+/// first, and planned, until none is better by as much as counts. The best of
+/// all is then moved value by value, and made smaller where that takes no more
+/// time. Where a stage has few combinations, all are tried. What ranks compute
+/// is made once for all plans that compute the same. Stages of which what
+/// outlives a step exceeds the budget are left out. The search counts plans,
+/// not time, so its result is the same on every machine. Fails where a plan
+/// fails, with its error.
 FailureOr<SearchResult> searchPlans(ModuleOp model,
                                     const SearchRequest &request);
 

@@ -81,8 +81,10 @@ void buildModelPipeline(OpPassManager &manager, const TrainConfig &config);
 void buildOperationsPipeline(OpPassManager &manager, const TrainConfig &config);
 
 /// Adds the passes that come after those: from kernels on one device to a
-/// planned schedule.
-void buildSchedulePipeline(OpPassManager &manager, const TrainConfig &config);
+/// planned schedule. Without `proves` nothing is proved of it: for what is
+/// measured and not run.
+void buildSchedulePipeline(OpPassManager &manager, const TrainConfig &config,
+                           bool proves = true);
 
 /// Has a module that went through the model's pipeline trained as `config`
 /// says, of which only what the schedule's pipeline reads may have changed: the

@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 
+SAME = 1.02
 FIXED = "precision=bf16 overlap=true allgather-bucket-size=4096"
 RECOMPUTED = ["checkpoint-activations=0", "checkpoint-activations=1", "checkpoint-activations=2"]
 RECOMPUTED += [f"checkpoint-layers=0 checkpoint-policy={policy}" for policy in ("all", "cheap")]
@@ -37,7 +38,8 @@ for budget in budgets:
     best = min(p for p in plans if p[1] <= limit)
     _, found = zero_plan("search", model, "--memory-budget", str(limit), "--pipeline", FIXED)
     pick = (found["pick"]["seconds"], found["pick"]["bytes"])
-    if pick > best or pick[1] > limit:
+    # Of what is as fast to a prediction, the smallest.
+    if pick[0] > SAME * best[0] or pick[1] > limit:
         sys.exit(f"{budget} MiB: the pick is {pick}, and there is {best}")
     front = [(point["bytes"], point["seconds"]) for point in found["front"]]
     if front != sorted(front) or any(a[1] <= b[1] for a, b in zip(front, front[1:])):
