@@ -56,6 +56,13 @@ if not subprocess.run([config.python, "-c", "import ensurepip"], capture_output=
     config.available_features.add("venv")
 if lit.util.which("dpkg-deb", config.environment["PATH"]):
     config.available_features.add("dpkg")
+# The pages that zero-plan writes are opened by any that runs without a display.
+for name in ("chromium-headless-shell", "chromium-shell", "chromium", "google-chrome"):
+    browser = lit.util.which(name, config.environment["PATH"])
+    if browser:
+        config.available_features.add("browser")
+        config.substitutions.append(("%browser", browser))
+        break
 # Limits of time are those of what users run.
 if config.sanitized:
     config.available_features.add("sanitized")

@@ -49,6 +49,8 @@ void zero::checkStandardOutput(const char *tool) {
 }
 
 LogicalResult zero::fail(const llvm::Twine &message) {
+  // What was printed stands before the error, whole.
+  llvm::outs().flush();
   llvm::WithColor::error(llvm::errs(), toolName) << message << "\n";
   return failure();
 }

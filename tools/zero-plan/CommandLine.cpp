@@ -126,6 +126,11 @@ cl::opt<std::string>
     pictureFile("picture", cl::cat(category()), cl::sub(reports),
                 cl::value_desc("file.svg"),
                 cl::desc("Draw streams and arenas over the predicted time"));
+cl::opt<std::string>
+    pageFile("report", cl::cat(category()), cl::sub(reports),
+             cl::value_desc("file.html"),
+             cl::desc("Write a page to look into: streams, memory, parameters, "
+                      "traffic and what a search found"));
 
 } // namespace
 
@@ -156,8 +161,9 @@ cl::opt<std::string>
     workJson("work-json", cl::cat(category()), cl::sub(reports), cl::Hidden,
              cl::value_desc("file"),
              cl::desc("Write what planning did, counted by kind: for tests"));
-cl::opt<unsigned> lines("lines", cl::cat(category()), cl::sub(reports),
-                        cl::init(5), cl::value_desc("n"),
+cl::opt<unsigned> lines("lines", cl::cat(category()),
+                        cl::sub(commands::report()), cl::init(5),
+                        cl::value_desc("n"),
                         cl::desc("Largest parts of an arena to list"));
 cl::opt<std::string> output("o", cl::cat(category()),
                             cl::sub(commands::calibrate()),
@@ -184,7 +190,9 @@ PlanOptions mlir::zero::planOptions(StringRef count) {
   return options;
 }
 
-DrawingFiles mlir::zero::drawingFiles() { return {traceFile, pictureFile}; }
+DrawingFiles mlir::zero::drawingFiles() {
+  return {traceFile, pictureFile, pageFile};
+}
 
 LogicalResult mlir::zero::expectInputs(size_t count, StringRef wanted) {
   // The first word would be the model.
@@ -228,11 +236,10 @@ LogicalResult mlir::zero::checkOutputs(ArrayRef<NamedFile> further) {
                                  {"the machine", options::machine}};
   for (const std::string &path : options::inputs)
     read.push_back({"the model", path});
-  SmallVector<NamedFile> written = {{"--json", options::json},
-                                    {"--work-json", options::workJson},
-                                    {"--trace", traceFile},
-                                    {"--picture", pictureFile},
-                                    {"-o", options::output}};
+  SmallVector<NamedFile> written = {
+      {"--json", options::json}, {"--work-json", options::workJson},
+      {"--trace", traceFile},    {"--picture", pictureFile},
+      {"--report", pageFile},    {"-o", options::output}};
   llvm::append_range(written, further);
   std::string error = findReplaced(written, read);
   return error.empty() ? success() : fail(error);

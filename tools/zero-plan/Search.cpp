@@ -352,7 +352,8 @@ static LogicalResult runSearch(std::vector<std::unique_ptr<ModelFile>> models,
     return failure();
   if (!best.result.pick)
     return reportNoFit(best, options, machine);
-  return keepPick(*best.model, options, *best.result.pick, machine);
+  return keepPick(*best.model, options, *best.result.pick, best.result.front,
+                  best.budgets, machine);
 }
 
 //===----------------------------------------------------------------------===//

@@ -220,5 +220,6 @@ LogicalResult mlir::zero::runMeshSearch(ModelFile &model,
                 formatBytes(best.bytes) + ", on the mesh " +
                 describeMesh(best.config) +
                 ": give more ranks, a smaller micro-batch or more memory");
-  return keepPick(model, options, best, *machine);
+  return keepPick(model, options, best, result->best, request.budgets,
+                  *machine);
 }

@@ -125,11 +125,33 @@ static LogicalResult writePick(ModelFile &model, const SearchOptions &options,
               formatBytes(pick.bytes) + " and " + formatSeconds(pick.seconds));
 }
 
-/// The trace and the picture of the pick.
+/// What the page shows of a plan.
+static FrontPlan describeFor(const PlannedPoint &point,
+                             const PlannedPoint &pick,
+                             const MemoryBudgets &budgets) {
+  const TrainConfig &config = point.config;
+  FrontPlan plan;
+  llvm::raw_string_ostream(plan.settings)
+      << "stage " << config.stage << ", "
+      << describeCheckpoint(config.checkpoint) << " recomputed\n"
+      << plural(config.microBatch, "sample") << ", "
+      << plural(config.accumulation, "micro-batch", "es") << "\n"
+      << (config.overlapCommunication ? "overlap" : "no overlap")
+      << ", buckets of " << formatCount(config.reduceBucketSize);
+  plan.bytes = point.bytes;
+  plan.seconds = point.seconds;
+  plan.isPick = point.bytes == pick.bytes && point.seconds == pick.seconds;
+  plan.fits = budgets.hold(point);
+  return plan;
+}
+
+/// The trace, the picture and the page of the pick.
 static LogicalResult drawPick(ModuleOp model, const SearchOptions &options,
                               const PlannedPoint &pick,
+                              ArrayRef<PlannedPoint> front,
+                              const MemoryBudgets &budgets,
                               const Machine &machine) {
-  if (options.drawings.trace.empty() && options.drawings.picture.empty())
+  if (options.drawings.isEmpty())
     return success();
   FailureOr<OwningOpRef<ModuleOp>> planned = planModel(model, pick.config);
   if (failed(planned))
@@ -137,14 +159,18 @@ static LogicalResult drawPick(ModuleOp model, const SearchOptions &options,
   FailureOr<Timeline> timeline = simulate(planned->get(), machine);
   if (failed(timeline))
     return failure();
-  return writeDrawings(options.drawings, planned->get(), *timeline, machine);
+  std::vector<FrontPlan> plans;
+  for (const PlannedPoint &point : front)
+    plans.push_back(describeFor(point, pick, budgets));
+  return writeDrawings(options.drawings, planned->get(), *timeline, machine,
+                       plans);
 }
 
-LogicalResult mlir::zero::keepPick(ModelFile &model,
-                                   const SearchOptions &options,
-                                   const PlannedPoint &pick,
-                                   const Machine &machine) {
-  if (failed(drawPick(model.get(), options, pick, machine)))
+LogicalResult
+mlir::zero::keepPick(ModelFile &model, const SearchOptions &options,
+                     const PlannedPoint &pick, ArrayRef<PlannedPoint> front,
+                     const MemoryBudgets &budgets, const Machine &machine) {
+  if (failed(drawPick(model.get(), options, pick, front, budgets, machine)))
     return failure();
   return writePick(model, options, pick);
 }

@@ -32,11 +32,12 @@ void writePoint(llvm::json::OStream &json, const PlannedPoint &point);
 LogicalResult writeText(StringRef path,
                         llvm::function_ref<void(raw_ostream &)> write);
 
-/// Writes the files that the options ask for of the pick: its trace, picture
-/// and configuration. Fails where the configuration does not give the pick
-/// again.
+/// Writes the files that the options ask for of the pick: its trace, picture,
+/// page, which has `front` as well, and configuration. Fails where the
+/// configuration does not give the pick again.
 LogicalResult keepPick(ModelFile &model, const SearchOptions &options,
-                       const PlannedPoint &pick, const Machine &machine);
+                       const PlannedPoint &pick, ArrayRef<PlannedPoint> front,
+                       const MemoryBudgets &budgets, const Machine &machine);
 
 } // namespace mlir::zero
 

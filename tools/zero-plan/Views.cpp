@@ -57,7 +57,7 @@ static FailureOr<PlanReport> report(const ModelFile &model, ModuleOp planned,
 
 static LogicalResult printReports(ArrayRef<PlanReport> plans, StringRef path) {
   if (options::json != "-" && plans.size() == 1) {
-    printVerdict(plans.front().verdict);
+    llvm::outs() << describeVerdict(plans.front().verdict) << "\n";
     printReport(plans.front().plan, path, options::lines);
     printPrediction(plans.front().prediction, options::lines);
     if (countsCommands)
@@ -133,9 +133,9 @@ LogicalResult mlir::zero::runReportCommand() {
   if (failed(counts) || failed(checkOutputs()) || failed(expectInputs(1)) ||
       failed(readInputModel(model)))
     return failure();
-  if (counts->size() > 1 &&
-      !(drawings.trace.empty() && drawings.picture.empty()))
-    return fail("--trace and --picture are of one rank count, found --ranks " +
+  if (counts->size() > 1 && !drawings.isEmpty())
+    return fail("--trace, --picture and --report are of one rank count, found "
+                "--ranks " +
                 options::ranks);
   if (counts->size() > 1 && countsCommands)
     return fail("--commands are of one rank count, found --ranks " +

@@ -2,13 +2,10 @@
 
 #include "Picture.h"
 
+#include "PlanTimes.h"
 #include "Predict.h"
-#include "PredictedTrace.h"
 #include "Svg.h"
 #include "Table.h"
-
-#include "zero/Conversion/Translate.h"
-#include "zero/Memory/LineBuffers.h"
 
 #include <cmath>
 #include <map>
@@ -39,25 +36,16 @@ constexpr llvm::StringLiteral kStyles =
     "path{fill:none}.grid{stroke:#ddd}.edge{stroke:#888;stroke-dasharray:4 3}"
     ".peak{stroke:#c44;stroke-dasharray:2 2}";
 
-/// A buffer with its times.
-struct TimedBuffer {
-  std::string name;
-  AtAttr place;
-  double begin = 0, end = 0;
-};
-
 /// Draws from the top down.
 class Picture {
 public:
-  Picture(ModuleOp module, const Timeline &timeline,
-          const DenseMap<Operation *, size_t> &firstCommands)
-      : module(module), step(*module.getOps<StepOp>().begin()),
-        timeline(timeline), firstCommands(firstCommands) {}
+  explicit Picture(const PlanTimes &times)
+      : times(times), timeline(times.timeline), begin(times.begin),
+        end(times.end) {}
 
   std::string draw(StringRef title);
 
 private:
-  void chooseTimes();
   void drawTitle(StringRef title);
   bool isDrawn(zrt::Stream stream) const {
     return stream == zrt::Stream::Compute || timeline.busy[int(stream)] > 0;
@@ -68,22 +56,16 @@ private:
   void drawArenas();
   void drawArena(MemorySpace space);
   void drawAxis();
-  SmallVector<TimedBuffer> listStates(MemorySpace space);
-  SmallVector<TimedBuffer> listBuffers(MemorySpace space);
-  void addTimes(Block &block, SmallVectorImpl<double> &times) const;
   void drawPeak(ArrayRef<TimedBuffer> buffers, double top, double height);
   double toX(double seconds) const {
     return kLeft + (seconds - begin) / (end - begin) * kWidth;
   }
 
-  ModuleOp module;
-  StepOp step;
+  const PlanTimes &times;
   const Timeline &timeline;
-  const DenseMap<Operation *, size_t> &firstCommands;
   Svg svg;
   double begin = 0, end = 0; ///< of what is drawn, in seconds
   double y = kTop;
-  SmallVector<RegionTime> regions; ///< that are drawn
 };
 
 } // namespace
@@ -92,20 +74,10 @@ private:
 // Streams
 //===----------------------------------------------------------------------===//
 
-void Picture::chooseTimes() {
-  int64_t last = timeline.program->training.accumulation - 1;
-  for (const RegionTime &region : listRegions(timeline))
-    if (region.update == 1 && region.micro >= 0 &&
-        (region.region == TimedRegion::Apply || region.micro == last))
-      regions.push_back(region);
-  begin = regions.front().begin;
-  end = regions.back().end;
-}
-
 void Picture::drawTitle(StringRef title) {
   svg.text(kLeft, 18, title);
   int32_t micros = timeline.program->training.accumulation;
-  for (const RegionTime &region : regions) {
+  for (const RegionTime &region : times.regions) {
     std::string name = region.getName();
     if (region.region == TimedRegion::Micro && micros > 1)
       name = "last of " + std::to_string(micros) + " micro-batches";
@@ -166,65 +138,6 @@ void Picture::drawStreams() {
 // Arenas
 //===----------------------------------------------------------------------===//
 
-SmallVector<TimedBuffer> Picture::listStates(MemorySpace space) {
-  SmallVector<TimedBuffer> states;
-  auto add = [&](std::string name, Attribute attribute) {
-    auto place = dyn_cast_or_null<AtAttr>(attribute);
-    if (place && place.getSpace() == space)
-      states.push_back({std::move(name), place, begin, end});
-  };
-  for (PartitionOp partition : module.getOps<PartitionOp>())
-    for (const auto &[name, place] : partition.getPlaces())
-      add((name + " of @" + partition.getSymName()).str(), place);
-  if (space == ArenaKind::Inputs)
-    for (auto [index, place] :
-         llvm::enumerate(step->getAttrOfType<ArrayAttr>("zero.at")))
-      add("input " + std::to_string(index), place);
-  return states;
-}
-
-/// Appends when each operation of a region's block is issued: at the begin of
-/// the next command that computes.
-void Picture::addTimes(Block &block, SmallVectorImpl<double> &times) const {
-  TimedRegion kind = isa<ApplyOp>(block.getParentOp()) ? TimedRegion::Apply
-                                                       : TimedRegion::Micro;
-  const RegionTime &time = *llvm::find_if(
-      regions, [&](const RegionTime &time) { return time.region == kind; });
-  const zrt::Region &commands =
-      kind == TimedRegion::Micro ? timeline.program->regionOfMicro(time.micro)
-                                 : timeline.program->apply;
-  std::vector<double> issued(commands.commands.size() + 1, -1);
-  issued.back() = time.end;
-  for (const TimelineEvent &event : timeline.events)
-    if (event.stream == zrt::Stream::Compute && event.update == time.update &&
-        event.region == kind && event.micro == time.micro)
-      issued[event.command - commands.commands.data()] = event.begin;
-  for (size_t i = issued.size() - 1; i-- > 0;)
-    if (issued[i] < 0)
-      issued[i] = issued[i + 1];
-  for (Operation &op : block)
-    times.push_back(issued[firstCommands.lookup(&op)]);
-}
-
-/// What the last micro-batch and the update fill.
-SmallVector<TimedBuffer> Picture::listBuffers(MemorySpace space) {
-  Handles handles(step);
-  SmallVector<TimedBuffer> buffers;
-  for (const SmallVector<Block *> &line : getTimelines(step)) {
-    if (!isa<ApplyOp>(line.back()->getParentOp()))
-      continue;
-    SmallVector<double> times;
-    for (Block *block : line)
-      addTimes(*block, times);
-    times.push_back(end);
-    for (PlacedBuffer &buffer : listLineBuffers(line, handles))
-      if (buffer.place.getSpace() == space && buffer.begin <= buffer.end)
-        buffers.push_back({std::move(buffer.name), buffer.place,
-                           times[buffer.begin], times[buffer.end + 1]});
-  }
-  return buffers;
-}
-
 void Picture::drawPeak(ArrayRef<TimedBuffer> buffers, double top,
                        double height) {
   std::map<double, int64_t> changes;
@@ -249,10 +162,10 @@ void Picture::drawArena(MemorySpace space) {
   int64_t bytes = timeline.program->arenaBytes[space.index()];
   if (bytes == 0)
     return;
-  SmallVector<TimedBuffer> buffers = listBuffers(space);
+  SmallVector<TimedBuffer> buffers = times.listBuffers(space);
   bool isState = buffers.empty();
   if (isState)
-    buffers = listStates(space);
+    buffers = times.listStates(space);
   uint64_t all = 0;
   for (uint64_t arena : timeline.program->arenaBytes)
     all += arena;
@@ -306,7 +219,6 @@ void Picture::drawAxis() {
 }
 
 std::string Picture::draw(StringRef title) {
-  chooseTimes();
   drawTitle(title);
   drawLegend();
   drawStreams();
@@ -318,12 +230,9 @@ std::string Picture::draw(StringRef title) {
 FailureOr<std::string> mlir::zero::drawPlan(ModuleOp planned,
                                             const Machine &machine,
                                             StringRef title) {
-  DenseMap<Operation *, size_t> firstCommands;
-  FailureOr<zrt::Program> program = translateToProgram(planned, &firstCommands);
-  if (failed(program))
+  FailureOr<TimedPlan> timed = timePlan(planned, machine);
+  if (failed(timed))
     return failure();
-  CostModel model(machine, program->training.ranks);
-  Timeline timeline =
-      simulate(std::make_shared<zrt::Program>(std::move(*program)), model);
-  return Picture(planned, timeline, firstCommands).draw(title);
+  return Picture(PlanTimes(planned, timed->timeline, timed->firstCommands))
+      .draw(title);
 }

@@ -164,8 +164,9 @@ static std::string describeMachine(const Machine &machine) {
   return text;
 }
 
-void mlir::zero::printVerdict(const Verdict &verdict) {
-  auto &os = llvm::outs();
+std::string mlir::zero::describeVerdict(const Verdict &verdict) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
   os << (!verdict.knowsMemory() ? "memory: "
          : verdict.fits()       ? "fits: "
                                 : "does not fit: ")
@@ -182,7 +183,7 @@ void mlir::zero::printVerdict(const Verdict &verdict) {
     os << "beside it: " << describeMachine(*verdict.frameworks)
        << "; this schedule: " << describeSpeed(verdict.speedOfFrameworks)
        << "\n";
-  os << "\n";
+  return text;
 }
 
 //===----------------------------------------------------------------------===//

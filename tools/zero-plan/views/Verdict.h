@@ -42,8 +42,8 @@ struct Verdict {
 Verdict judge(const PlanSummary &plan, const Timeline &timeline,
               const Machine &machine);
 
-/// Prints some lines, the first of which says whether the plan fits.
-void printVerdict(const Verdict &verdict);
+/// Some lines, the first of which says whether the plan fits.
+std::string describeVerdict(const Verdict &verdict);
 
 /// The same as an attribute `verdict` of the object that is being written.
 void writeVerdict(llvm::json::OStream &json, const Verdict &verdict);
