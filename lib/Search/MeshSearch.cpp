@@ -2,6 +2,8 @@
 
 #include "zero/Search/MeshSearch.h"
 
+#include "program/Mesh.h"
+
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -20,8 +22,10 @@ namespace {
 struct Candidate {
   MeshShape shape;
   Family family;
-  /// Ranks that compute one model.
+  /// Ranks that compute one model, or one stage of it.
   int64_t together = 1;
+  /// Stages of a pipeline.
+  int64_t stages = 1;
 };
 
 /// A mesh with its best plans.
@@ -96,8 +100,12 @@ static void listCandidates(int64_t ranks, ArrayRef<const char *> axes,
     if (size > 1) {
       next.shape.push_back({axes.front(), size});
       next.family.push_back(axes.front());
-      next.together *= size;
+      (zrt::holdsStages(axes.front()) ? next.stages : next.together) *= size;
     }
+    // Of what goes with everything, the combinations that pay: stages that are
+    // cut over one axis.
+    if (next.stages > 1 && next.family.size() > 2)
+      continue;
     listCandidates(ranks / size, axes.drop_front(), std::move(next), listed);
   }
 }
@@ -106,9 +114,13 @@ static void listCandidates(int64_t ranks, ArrayRef<const char *> axes,
 /// together.
 static std::vector<Candidate> listCandidates(int64_t ranks) {
   std::vector<Candidate> candidates;
-  listCandidates(ranks, zrt::kModelAxes, {}, candidates);
+  // Stages send each other least: their ranks are furthest apart.
+  std::vector<const char *> axes = {zrt::kPipeAxis};
+  llvm::append_range(axes, zrt::kModelAxes);
+  listCandidates(ranks, axes, {}, candidates);
   llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
-    return std::tie(a.family, a.together) < std::tie(b.family, b.together);
+    return std::tie(a.family, a.together, a.stages) <
+           std::tie(b.family, b.together, b.stages);
   });
   return candidates;
 }
@@ -162,6 +174,8 @@ bool MeshSearch::gainsBySize(const Family &family) const {
   std::map<int64_t, PlannedPoint> bySize;
   for (const auto &[candidate, stages] : tried) {
     if (candidate.together > 1 && candidate.family != family)
+      continue;
+    if (candidate.stages > 1 && candidate.family != family)
       continue;
     const PlannedPoint &best = bestOf(stages);
     auto [known, isNew] = bySize.try_emplace(candidate.together, best);
@@ -261,6 +275,13 @@ MeshSearch::planMesh(const Candidate &candidate) {
     return failure();
   kernels.clear();
   std::vector<PlannedPoint> stages;
+  const int64_t micros = bases->empty() ? 0 : bases->front().accumulation;
+  if (micros < candidate.stages)
+    return emitError(ModuleOp(model).getLoc())
+               << "an update has fewer micro-batches (" << micros
+               << ") than stages (" << candidate.stages
+               << "), some of which would always wait; accumulate more",
+           failure();
   for (TrainConfig &base : *bases) {
     base.memoryBudget = base.hostMemoryBudget = 0;
     FailureOr<PlannedPoint> point = planStage(base);

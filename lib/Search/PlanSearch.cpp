@@ -5,9 +5,10 @@
 #include "StageSearch.h"
 
 #include "zero/Analysis/ActivationLayers.h"
+#include "zero/Conversion/Translate.h"
 #include "zero/Dialect/Zero/PartitionTable.h"
 #include "zero/Plan/PlanSummary.h"
-#include "zero/Timeline/Timeline.h"
+#include "zero/Timeline/StagesTimeline.h"
 #include "zero/Transforms/Pipeline.h"
 
 #include "mlir/AsmParser/AsmParser.h"
@@ -83,15 +84,40 @@ mlir::zero::makeKernels(ModuleOp model, const TrainConfig &config) {
 
 FailureOr<OwningOpRef<ModuleOp>>
 mlir::zero::planKernels(ModuleOp kernels, const TrainConfig &config) {
-  setTraining(kernels, config);
+  for (ModuleOp stage : listStages(kernels))
+    setTraining(stage, config);
   return runOnCopy(kernels, [&](OpPassManager &passes) {
     buildSchedulePipeline(passes, config, /*proves=*/false);
   });
 }
 
+/// The most bytes of any stage of a pipeline, and the time of all.
+static FailureOr<PlannedPoint> measureStages(ModuleOp planned,
+                                             const TrainConfig &config,
+                                             const Machine &machine) {
+  auto programs = translateStages(planned);
+  if (failed(programs))
+    return failure();
+  PlannedPoint point;
+  point.config = config;
+  for (ModuleOp stage : listStages(planned)) {
+    PlanSummary summary = summarizePlan(stage);
+    point.bytes = std::max(point.bytes, summary.totalBytes());
+    point.hostBytes =
+        std::max(point.hostBytes, summary.totalBytes(MemoryTier::Host));
+  }
+  point.countedBytes = point.bytes;
+  StagesTimeline timeline = simulateStages(*programs, machine);
+  point.seconds = timeline.seconds;
+  point.exposed = timeline.bubble() * timeline.passSeconds;
+  return point;
+}
+
 FailureOr<PlannedPoint> mlir::zero::measurePlan(ModuleOp planned,
                                                 const TrainConfig &config,
                                                 const Machine &machine) {
+  if (listStages(planned).size() > 1)
+    return measureStages(planned, config, machine);
   auto timeline = simulate(planned, machine);
   if (failed(timeline))
     return failure();

@@ -155,10 +155,6 @@ FailureOr<ResolvedSearch> SearchResolver::run() {
   if (failed(base))
     return failure();
   resolved.base = *base;
-  if (base->hasAxis(zrt::kPipeAxis))
-    return fail("the search does not plan stages of an axis 'pipe'; plan each "
-                "mesh by itself with 'zero-plan MODEL --mesh ...', or give "
-                "'pipe' 1 rank");
   if (failed(verifyFolder()))
     return failure();
   const bool mayOffload = base->hostMemoryBudget > 0 || options.folder;

@@ -4,6 +4,7 @@
 #include "Predict.h"
 
 #include "Table.h"
+#include "views/Stages.h"
 
 #include "zero/Analysis/Sharding.h"
 #include "zero/Plan/PlanSummary.h"
@@ -109,19 +110,16 @@ static LogicalResult writePick(ModelFile &model, const SearchOptions &options,
   FailureOr<Machine> machine = model.readMachine();
   if (failed(planned) || failed(machine))
     return failure();
-  FailureOr<Timeline> timeline = simulate(planned->get(), *machine);
-  if (failed(timeline))
+  FailureOr<PlannedPoint> written =
+      measurePlan(planned->get(), pick.config, *machine);
+  if (failed(written))
     return failure();
-  PlanSummary summary = summarizePlan(planned->get());
-  int64_t bytes = summary.totalBytes();
-  if (bytes == pick.bytes &&
-      summary.totalBytes(MemoryTier::Host) == pick.hostBytes &&
-      summary.totalBytes(MemoryTier::File) == pick.fileBytes &&
-      timeline->stepSeconds() == pick.seconds)
+  if (written->bytes == pick.bytes && written->hostBytes == pick.hostBytes &&
+      written->fileBytes == pick.fileBytes && written->seconds == pick.seconds)
     return success();
   return fail("'" + options.configFile + "' gives a plan of " +
-              formatBytes(bytes) + " and " +
-              formatSeconds(timeline->stepSeconds()) + ", not the pick's " +
+              formatBytes(written->bytes) + " and " +
+              formatSeconds(written->seconds) + ", not the pick's " +
               formatBytes(pick.bytes) + " and " + formatSeconds(pick.seconds));
 }
 
@@ -156,6 +154,10 @@ static LogicalResult drawPick(ModuleOp model, const SearchOptions &options,
   FailureOr<OwningOpRef<ModuleOp>> planned = planModel(model, pick.config);
   if (failed(planned))
     return failure();
+  if (isCutIntoStages(planned->get())) {
+    auto stages = reportStages(planned->get(), machine);
+    return failed(stages) ? failure() : drawStages(options.drawings, *stages);
+  }
   FailureOr<Timeline> timeline = simulate(planned->get(), machine);
   if (failed(timeline))
     return failure();

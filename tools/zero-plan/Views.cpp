@@ -72,46 +72,18 @@ static LogicalResult printReports(ArrayRef<PlanReport> plans, StringRef path) {
 // Plans of several stages
 //===----------------------------------------------------------------------===//
 
-static bool isCutIntoStages(ModuleOp planned) {
-  return listStages(planned).size() > 1;
-}
-
-static LogicalResult drawStages(const DrawingFiles &drawings,
-                                const StagesReport &stages) {
-  if (!drawings.trace.empty())
-    return fail("--trace is of one program, and the plan has " +
-                Twine(stages.plans.size()) +
-                " stages; --picture shows their passes over time");
-  if (drawings.picture.empty())
-    return success();
-  const zrt::Program &first = stages.programs.front();
-  std::string title =
-      first.name + ": " + first.mesh.text() + ", " +
-      zrt::plural(first.training.accumulation, "micro-batch", "es") +
-      " an update, on " + stages.machine;
-  return writeTextFile(drawings.picture, drawStages(stages, title));
-}
-
-/// The figures of all stages of a pipeline.
-static LogicalResult reportStages(const ModelFile &model, ModuleOp planned,
-                                  const DrawingFiles &drawings) {
+/// Shows the figures of all stages of a pipeline.
+static LogicalResult showStages(const ModelFile &model, ModuleOp planned,
+                                const DrawingFiles &drawings) {
   FailureOr<Machine> machine = model.readMachine();
   if (failed(machine))
     return failure();
-  StagesReport stages;
-  stages.machine = machine->name;
-  for (ModuleOp stage : listStages(planned))
-    stages.plans.push_back(summarizePlan(stage));
-  auto programs = translateStages(planned);
-  if (failed(programs))
-    return failure();
-  stages.programs = std::move(*programs);
-  stages.timeline = simulateStages(stages.programs, *machine);
-  if (failed(drawStages(drawings, stages)))
+  FailureOr<StagesReport> stages = reportStages(planned, *machine);
+  if (failed(stages) || failed(drawStages(drawings, *stages)))
     return failure();
   if (options::json != "-")
-    printStages(stages, model.getPath());
-  auto write = [&](llvm::json::OStream &json) { writeStages(json, stages); };
+    printStages(*stages, model.getPath());
+  auto write = [&](llvm::json::OStream &json) { writeStages(json, *stages); };
   return options::json.empty()
              ? success()
              : writeJsonFile(options::json, write, /*indent=*/2);
@@ -145,8 +117,12 @@ LogicalResult mlir::zero::runReportCommand() {
     auto planned = model.plan(planOptions(count));
     if (failed(planned))
       return failure();
+    if (isCutIntoStages(planned->get()) && counts->size() > 1)
+      return fail("the plan has " + Twine(listStages(planned->get()).size()) +
+                  " stages, which are of one rank count, found --ranks " +
+                  options::ranks);
     if (isCutIntoStages(planned->get()))
-      return reportStages(model, planned->get(), drawings);
+      return showStages(model, planned->get(), drawings);
     auto plan = report(model, planned->get(), drawings);
     if (failed(plan))
       return failure();

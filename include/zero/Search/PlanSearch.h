@@ -32,7 +32,7 @@ struct PlannedPoint {
   /// small for files, where host memory has no budget for them.
   int64_t countedBytes = 0;
   /// Predicted seconds of an update, and those of them in which compute waits
-  /// for communication.
+  /// for communication, or stages of a pipeline for each other.
   double seconds = 0, exposed = 0;
 };
 

@@ -2,9 +2,14 @@
 
 #include "Stages.h"
 
+#include "../../Output.h"
 #include "Predict.h"
 #include "Svg.h"
 #include "Table.h"
+
+#include "zero/Conversion/Translate.h"
+
+#include "program/ByteCount.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -14,6 +19,24 @@ using namespace mlir::zero;
 
 static int64_t microBatchesOf(const StagesReport &report) {
   return report.programs.front().training.accumulation;
+}
+
+bool mlir::zero::isCutIntoStages(ModuleOp planned) {
+  return listStages(planned).size() > 1;
+}
+
+FailureOr<StagesReport> mlir::zero::reportStages(ModuleOp planned,
+                                                 const Machine &machine) {
+  StagesReport stages;
+  stages.machine = machine.name;
+  for (ModuleOp stage : listStages(planned))
+    stages.plans.push_back(summarizePlan(stage));
+  auto programs = translateStages(planned);
+  if (failed(programs))
+    return failure();
+  stages.programs = std::move(*programs);
+  stages.timeline = simulateStages(stages.programs, machine);
+  return std::move(stages);
 }
 
 /// Bytes that a stage sends another one for a micro-batch, forward or back.
@@ -95,6 +118,7 @@ void mlir::zero::writeStages(llvm::json::OStream &json,
     json.attribute("machine", report.machine);
     json.attribute("micro_batches", microBatchesOf(report));
     json.attribute("seconds", report.timeline.seconds);
+    json.attribute("pass_seconds", report.timeline.passSeconds);
     json.attribute("bubble", report.timeline.bubble());
     json.attribute("closed_bubble",
                    StagesTimeline::closedBubble(report.plans.size(),
@@ -136,8 +160,7 @@ static void drawLegend(Svg &svg) {
   }
 }
 
-std::string mlir::zero::drawStages(const StagesReport &report,
-                                   StringRef title) {
+static std::string draw(const StagesReport &report, StringRef title) {
   Svg svg;
   svg.text(kLeft, 20, title);
   drawLegend(svg);
@@ -164,4 +187,23 @@ std::string mlir::zero::drawStages(const StagesReport &report,
   svg.text(kLeft, bottom, "0");
   svg.text(kLeft + kWidth, bottom, formatSeconds(timeline.seconds), "end");
   return svg.finish(kLeft + kWidth + 20, bottom + 16, kStyles);
+}
+
+LogicalResult mlir::zero::drawStages(const DrawingFiles &files,
+                                     const StagesReport &report) {
+  const std::string stages = plural(report.plans.size(), "stage");
+  if (!files.trace.empty())
+    return fail("--trace is of one program, and the plan has " + stages +
+                "; --picture shows their passes over time");
+  if (!files.page.empty())
+    return fail("--report is of one program, and the plan has " + stages +
+                "; --picture shows their passes over time");
+  if (files.picture.empty())
+    return success();
+  const zrt::Program &first = report.programs.front();
+  return writeTextFile(
+      files.picture, draw(report, first.name + ": " + first.mesh.text() + ", " +
+                                      zrt::plural(microBatchesOf(report),
+                                                  "micro-batch", "es") +
+                                      " an update, on " + report.machine));
 }

@@ -2,6 +2,8 @@
 #ifndef ZERO_PLAN_STAGES_H
 #define ZERO_PLAN_STAGES_H
 
+#include "Drawings.h"
+
 #include "zero/Plan/PlanSummary.h"
 #include "zero/Timeline/StagesTimeline.h"
 
@@ -17,15 +19,21 @@ struct StagesReport {
   StagesTimeline timeline;
 };
 
+bool isCutIntoStages(ModuleOp planned);
+
+/// The figures of a plan of several stages.
+FailureOr<StagesReport> reportStages(ModuleOp planned, const Machine &machine);
+
 /// Prints a row for each stage, and the time of an update with its bubble.
 void printStages(const StagesReport &report, StringRef path);
 
 /// The same as an object.
 void writeStages(llvm::json::OStream &json, const StagesReport &report);
 
-/// The passes of all stages over time, as SVG: forward passes, backward passes
-/// and the update; between them stages wait.
-std::string drawStages(const StagesReport &report, StringRef title);
+/// Writes the picture of all stages, as SVG: their forward passes, backward
+/// passes and updates over time, and where they wait. Fails where a file is
+/// asked for that shows one program.
+LogicalResult drawStages(const DrawingFiles &files, const StagesReport &report);
 
 } // namespace mlir::zero
 
