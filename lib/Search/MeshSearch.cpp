@@ -133,16 +133,22 @@ std::vector<MeshShape> mlir::zero::listMeshes(int64_t ranks) {
   return shapes;
 }
 
-/// Reasons that differ in numbers are one.
-static std::string withoutNumbers(StringRef reason) {
-  std::string text = reason.str();
+/// Reasons that differ in numbers, or in the mesh that they name, are one.
+static std::string withoutNumbers(StringRef reason, const MeshShape &shape) {
+  const std::string mesh = printMesh(shape);
+  std::string text;
+  for (size_t at; (at = reason.find(mesh)) != StringRef::npos;
+       reason = reason.substr(at + mesh.size()))
+    text += reason.take_front(at);
+  text += reason;
   llvm::erase_if(text, [](char c) { return llvm::isDigit(c); });
   return text;
 }
 
 void MeshSearch::leaveOut(const Candidate &candidate, std::string reason) {
   for (MeshesLeftOut &known : result.leftOut)
-    if (withoutNumbers(known.reason) == withoutNumbers(reason)) {
+    if (withoutNumbers(known.reason, known.meshes.front()) ==
+        withoutNumbers(reason, candidate.shape)) {
       known.meshes.push_back(candidate.shape);
       return;
     }
