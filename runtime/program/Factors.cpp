@@ -25,12 +25,19 @@ FactorKind KernelPattern::kindOf(const std::string &letter,
             std::count(dimension.letters.begin(), dimension.letters.end(),
                        letter))
           return FactorKind::Whole;
+  auto holds = [&](const Condition &condition) {
+    const bool isFlag =
+        std::any_of(attributes.begin(), attributes.end(), [&](auto &one) {
+          return one.key == condition.attribute &&
+                 one.kind == AttributeKind::Flag;
+        });
+    return condition.isSet == (isFlag ? spec.integer(condition.attribute) != 0
+                                      : spec.has(condition.attribute));
+  };
   for (const Kind &kind : kinds)
-    if (kind.letter == letter)
-      return (!kind.unless.empty() && spec.integer(kind.unless)) ||
-                     (!kind.with.empty() && !spec.integer(kind.with))
-                 ? FactorKind::Whole
-                 : kind.kind;
+    if (kind.letter == letter &&
+        std::all_of(kind.conditions.begin(), kind.conditions.end(), holds))
+      return kind.kind;
   return FactorKind::Whole;
 }
 

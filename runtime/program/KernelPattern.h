@@ -62,11 +62,16 @@ private:
          isBroadcast = false, isAddend = false, isLinear = false;
     std::vector<Dimension> dimensions;
   };
-  /// What becomes of a letter, or of a group, unless the attribute `unless` is
-  /// set, or only where `with` is.
+  /// Whether an attribute is set: a flag, or another one that is there.
+  struct Condition {
+    std::string attribute;
+    bool isSet;
+  };
+  /// What becomes of a letter, or of a group, where all conditions hold.
   struct Kind {
     FactorKind kind;
-    std::string letter, unless, with;
+    std::string letter;
+    std::vector<Condition> conditions;
   };
 
   const Tensor *tensorAt(const KernelSpec &spec, size_t index) const;

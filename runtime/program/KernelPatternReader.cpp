@@ -218,16 +218,15 @@ void KernelPattern::parseKind(const char *schema, const std::string &word,
       }
     refuseSchema(schema, "has no operand '" + letter + "' to be linear");
   }
-  std::string unless, with;
-  if (const size_t mark = letter.find_first_of("!?");
-      mark != std::string::npos) {
-    (letter[mark] == '!' ? unless : with) = letter.substr(mark + 1);
+  std::vector<Condition> conditions;
+  for (size_t mark; (mark = letter.find_last_of("!?")) != std::string::npos;) {
+    conditions.push_back({letter.substr(mark + 1), letter[mark] == '?'});
     letter.resize(mark);
   }
   for (const FactorKind kind : {FactorKind::Parallel, FactorKind::Sum,
                                 FactorKind::Combined, FactorKind::OwnOrder})
     if (word == nameOf(kind) && hasLetter(letter)) {
-      kinds.push_back({kind, letter, unless, with});
+      kinds.push_back({kind, letter, conditions});
       return;
     }
   refuseSchema(schema, "has '" + word + " " + letter +

@@ -89,8 +89,9 @@ struct KernelArithmetic {
 /// - Behind the bar, letters and groups under their kind (`parallel`, `sum`,
 ///   `combined`, `own`; FactorKind says what these are), and operands that are
 ///   `linear`. `t!causal` is whole where the attribute is set, `r?sum` where it
-///   is not, and so is one of which a range is given. A letter that is not
-///   named is whole.
+///   is not, and so is one of which a range is given. A letter may have several
+///   kinds, of which the first one counts whose attributes are so. A letter
+///   that is not named is whole.
 ///
 /// `attributes` lists keys and kinds, such as "eps:real rows:range?":
 /// - `flag` is 0 or 1 and 0 where it is absent; a flag with an optional

@@ -72,7 +72,10 @@ struct KernelSpec {
   int64_t integer(const std::string &key, int64_t otherwise = 0) const;
   /// The float attribute `key`, or `otherwise` where it is absent.
   double real(const std::string &key, double otherwise = 0) const;
-  bool has(const std::string &key) const { return ints.count(key) != 0; }
+  /// Whether the attribute `key` is there.
+  bool has(const std::string &key) const {
+    return ints.count(key) + floats.count(key) != 0;
+  }
 };
 
 /// One part of a (possibly grouped) collective.
