@@ -1,4 +1,4 @@
-//===- Attention.cpp - nn.attention, its gradient, nn.rotary --------------===//
+//===- Attention.cpp - attention, of all heads or some, and nn.rotary -----===//
 
 #include "Rules.h"
 
@@ -18,6 +18,11 @@ struct Scores {
   const Array *mask;
   bool causal;
   double scale;
+  /// Of the weights; nothing where all are kept.
+  std::optional<double> dropout = std::nullopt;
+  uint64_t id = 0;
+  /// The key head of the whole sample that the first one here is.
+  int64_t firstGroup = 0;
 
   int64_t batches() const { return q.shape[0]; }
   int64_t queries() const { return q.shape[1]; }
@@ -43,6 +48,16 @@ struct Scores {
     for (auto [entry, size] : llvm::zip_equal(index, mask->shape))
       entry = size == 1 ? 0 : entry;
     return mask->reals[mask->offset(index)];
+  }
+
+  /// What becomes of a weight: its place is that in a tensor [B, H, T, S].
+  double factorAt(const Evaluation &e, int64_t b, int64_t h, int64_t t,
+                  int64_t s) const {
+    if (!dropout)
+      return 1.0;
+    int64_t head = firstGroup * (heads() / k.shape[2]) + h;
+    return rules::dropoutFactor(e, b, (head * queries() + t) * keys() + s,
+                                *dropout, id);
   }
 
   /// The probabilities of query (b, h, t), and the logarithm of the sum of
@@ -74,31 +89,52 @@ struct Scores {
 
 } // namespace
 
-static LogicalResult attention(nn::AttentionOp op, Evaluation &e) {
-  Scores scores{*e.in[0], *e.in[1], op.getMask() ? e.in[3] : nullptr,
-                op.getCausal(), op.getScale().convertToDouble()};
+/// Of either operation, whose operands q, k and v are from `first` on, and what
+/// may be absent, or of a part of the heads, from `rest` on.
+template <typename OpT>
+static Scores scoresOf(OpT op, Evaluation &e, size_t first, size_t rest) {
+  constexpr bool isPartial = std::is_same_v<OpT, nn::PartialAttentionOp> ||
+                             std::is_same_v<OpT, nn::PartialAttentionGradOp>;
+  Scores scores{*e.in[first], *e.in[first + 1],
+                op.getMask() ? e.in[rest + isPartial] : nullptr, op.getCausal(),
+                op.getScale().convertToDouble()};
+  if constexpr (isPartial) {
+    scores.firstGroup = e.in[rest]->integers[0];
+    scores.dropout = op.getDropout().convertToDouble();
+    scores.id = op.getId();
+  } else if (op.getDropout()) {
+    scores.dropout = op.getDropout()->convertToDouble();
+    scores.id = *op.getId();
+  }
+  return scores;
+}
+
+template <typename OpT> static LogicalResult attention(OpT op, Evaluation &e) {
+  Scores scores = scoresOf(op, e, /*first=*/0, /*rest=*/3);
   const Array &v = *e.in[2];
   Array &out = e.out[0], &lse = e.out[1];
   forEachIndex(lse.shape, [&](ArrayRef<int64_t> index) {
     int64_t b = index[0], h = index[1], t = index[2];
     auto [probabilities, total] = scores.softmax(b, h, t);
     lse.reals[lse.offset(index)] = total;
-    for (int64_t s = 0; s < scores.keys(); ++s)
+    for (int64_t s = 0; s < scores.keys(); ++s) {
+      double weight = probabilities[s] * scores.factorAt(e, b, h, t, s);
       for (int64_t d = 0; d < scores.features(); ++d)
         out.reals[scores.query(b, t, h) + d] +=
-            probabilities[s] * v.reals[scores.key(b, s, h) + d];
+            weight * v.reals[scores.key(b, s, h) + d];
+    }
   });
   return success();
 }
 
-/// With p, the softmax of the scores: dv = sum p dout;
-/// dscore = p (dout . v - dout . out); dq = scale sum dscore k; dk = scale sum
-/// dscore q.
-static LogicalResult attentionGrad(nn::AttentionGradOp op, Evaluation &e) {
+/// With p, the softmax of the scores, and f, what becomes of it: dv = sum f p
+/// dout; dscore = p (f dout . v - dout . out); dq = scale sum dscore k; dk =
+/// scale sum dscore q.
+template <typename OpT>
+static LogicalResult attentionGrad(OpT op, Evaluation &e) {
   const Array &dout = *e.in[0], &q = *e.in[1], &k = *e.in[2], &v = *e.in[3],
               &out = *e.in[4], &lse = *e.in[5];
-  Scores scores{q, k, op.getMask() ? e.in[6] : nullptr, op.getCausal(),
-                op.getScale().convertToDouble()};
+  Scores scores = scoresOf(op, e, /*first=*/1, /*rest=*/6);
   Array &dq = e.out[0], &dk = e.out[1], &dv = e.out[2];
   forEachIndex(lse.shape, [&](ArrayRef<int64_t> index) {
     int64_t b = index[0], h = index[1], t = index[2];
@@ -111,12 +147,14 @@ static LogicalResult attentionGrad(nn::AttentionGradOp op, Evaluation &e) {
     for (int64_t s = 0; s < scores.keys(); ++s) {
       int64_t key = scores.key(b, s, h);
       double probability = probabilities[s];
+      double factor = scores.factorAt(e, b, h, t, s);
       double dprobability = 0.0;
       for (int64_t d = 0; d < scores.features(); ++d) {
-        dv.reals[key + d] += probability * dout.reals[query + d];
+        dv.reals[key + d] += factor * probability * dout.reals[query + d];
         dprobability += dout.reals[query + d] * v.reals[key + d];
       }
-      double dscore = scores.scale * probability * (dprobability - correction);
+      double dscore =
+          scores.scale * probability * (factor * dprobability - correction);
       for (int64_t d = 0; d < scores.features(); ++d) {
         dq.reals[query + d] += dscore * k.reals[key + d];
         dk.reals[key + d] += dscore * q.reals[query + d];
@@ -152,7 +190,10 @@ static LogicalResult rotary(nn::RotaryOp op, Evaluation &e) {
 }
 
 void rules::addAttention(EvaluationRules &rules) {
-  rules.add<nn::AttentionOp>(attention);
-  rules.add<nn::AttentionGradOp>(attentionGrad);
+  rules.add<nn::AttentionOp>(attention<nn::AttentionOp>);
+  rules.add<nn::PartialAttentionOp>(attention<nn::PartialAttentionOp>);
+  rules.add<nn::AttentionGradOp>(attentionGrad<nn::AttentionGradOp>);
+  rules.add<nn::PartialAttentionGradOp>(
+      attentionGrad<nn::PartialAttentionGradOp>);
   rules.add<nn::RotaryOp>(rotary);
 }

@@ -41,7 +41,16 @@ static Counter wordsFor(uint64_t seed, uint64_t id, uint64_t sample,
       {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
 }
 
-/// Element i of a sample is kept where word i mod 4 is at least p * 2^32;
+/// Element i of a sample is kept where word i mod 4 is at least p * 2^32.
+double rules::dropoutFactor(const Evaluation &e, int64_t sample,
+                            uint64_t element, double p, uint64_t id) {
+  if (e.context.evaluating)
+    return 1.0;
+  Counter words =
+      wordsFor(e.context.seed, id, e.context.firstSample + sample, element / 4);
+  return words[element % 4] >= std::ldexp(p, 32) ? 1.0 / (1.0 - p) : 0.0;
+}
+
 /// `positionOf` says which element of it one of those here is.
 template <typename OpT>
 static void drop(OpT op, Evaluation &e,
@@ -50,12 +59,9 @@ static void drop(OpT op, Evaluation &e,
   double p = op.getP().convertToDouble();
   int64_t elements = x.innerSize(1);
   for (int64_t i = 0; i < x.size(); ++i) {
-    uint64_t sample = e.context.firstSample + i / elements;
-    uint64_t element = positionOf(i % elements);
-    Counter words = wordsFor(e.context.seed, op.getId(), sample, element / 4);
-    bool kept = e.context.evaluating || words[element % 4] >= std::ldexp(p, 32);
-    double factor = e.context.evaluating ? 1.0 : 1.0 / (1.0 - p);
-    e.out[0].reals[i] = kept ? x.reals[i] * factor : 0.0;
+    double factor = rules::dropoutFactor(
+        e, i / elements, positionOf(i % elements), p, op.getId());
+    e.out[0].reals[i] = factor == 0.0 ? 0.0 : x.reals[i] * factor;
   }
 }
 

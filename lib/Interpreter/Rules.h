@@ -10,6 +10,11 @@ namespace mlir::zero::rules {
 double tanhGelu(double x);
 double tanhGeluDerivative(double x);
 
+/// What dropout with the probability `p` multiplies an element of a sample of
+/// this micro-batch by: 0 where it is dropped.
+double dropoutFactor(const Evaluation &e, int64_t sample, uint64_t element,
+                     double p, uint64_t id);
+
 void addElementwise(EvaluationRules &rules);
 void addTensor(EvaluationRules &rules);
 void addContractions(EvaluationRules &rules);

@@ -106,6 +106,10 @@ std::string checkAttention(Shapes s) {
   if (s.flag("causal") && s.size("t") != s.size("s"))
     return "causal with " + std::to_string(s.size("t")) + " queries and " +
            std::to_string(s.size("s")) + " keys, wanted equal numbers";
+  if (s.spec->has("dropout") != s.spec->has("id"))
+    return std::string("has ") + (s.spec->has("id") ? "an id" : "dropout") +
+           ", and no " + (s.spec->has("id") ? "dropout" : "id") +
+           "; wanted both or neither";
   if (const TensorType *mask = s.tensor("mask"))
     return checkMask(s, *mask);
   return {};

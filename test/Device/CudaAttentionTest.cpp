@@ -16,6 +16,8 @@ struct Problem {
   std::vector<int64_t> mask; ///< its shape; empty: none
   /// What the mask has for each key of every third query; 0: as for others.
   double hidden = 0;
+  double dropout = 0;
+  int64_t first = -1; ///< of a part of the key heads
 };
 
 class CudaAttention : public CudaTest {
@@ -29,12 +31,25 @@ protected:
     for (int64_t i = 0; p.hidden != 0 && i < p.queries * p.keys; ++i)
       if (i / p.keys % 3 == 0)
         inputs[3].set(i, p.hidden);
+    addFirst(p, 3);
     KernelSpec spec = makeSpec(
-        "nn.attention", inputs,
+        p.first < 0 ? "nn.attention" : "nn.partial_attention", inputs,
         {inputs[0].type, {DataType::F32, {p.batch, p.heads, p.queries}}});
     spec.ints = {{"causal", {p.causal}}, {"mask", {!p.mask.empty()}}};
     spec.floats["scale"] = 0.125;
+    if (p.dropout != 0) {
+      spec.ints["id"] = {3};
+      spec.floats["dropout"] = p.dropout;
+    }
     return spec;
+  }
+
+  void addFirst(const Problem &p, size_t at) {
+    if (p.first < 0)
+      return;
+    Array first(DataType::I32, {});
+    first.set(0, double(p.first));
+    inputs.insert(inputs.begin() + at, first);
   }
 
   /// Of what the host's forward left; `inputs` become the gradient's.
@@ -43,7 +58,7 @@ protected:
     std::vector<Array> buffers = inputs;
     for (const TensorType &result : spec.results)
       buffers.emplace_back(result.type, result.shape);
-    Control control = {};
+    Control control = drawing();
     buffers = runOnHost(spec, buffers, control);
     const std::vector<Array> x = inputs;
     const size_t out = x.size();
@@ -54,9 +69,11 @@ protected:
               buffers[out],
               buffers[out + 1]};
     if (!p.mask.empty())
-      inputs.push_back(x[3]);
-    KernelSpec grad = makeSpec("nn.attention_grad", inputs,
-                               {x[0].type, x[1].type, x[2].type});
+      inputs.push_back(x.back());
+    addFirst(p, 6);
+    KernelSpec grad = makeSpec(p.first < 0 ? "nn.attention_grad"
+                                           : "nn.partial_attention_grad",
+                               inputs, {x[0].type, x[1].type, x[2].type});
     grad.ints = spec.ints;
     grad.floats = spec.floats;
     return grad;
@@ -70,9 +87,17 @@ protected:
     // A host that multiplies pairs of bf16 rounds what a kernel here may not.
     const double tolerance =
         (p.type == DataType::BF16 ? 2 : 1) * toleranceOf(p.type);
-    compare(spec, inputs, 2 * tolerance, {}, program);
+    compare(spec, inputs, 2 * tolerance, drawing(), program);
     const KernelSpec grad = gradient(p);
-    compare(grad, inputs, 4 * tolerance, {}, program);
+    compare(grad, inputs, 4 * tolerance, drawing(), program);
+  }
+
+  /// Of what is dropped.
+  static Control drawing() {
+    Control control = {};
+    control.seed = 0x123456789abcdef;
+    control.batch = 5;
+    return control;
   }
 
   std::string choiceFor(const KernelSpec &spec) {
@@ -163,6 +188,27 @@ TEST_F(CudaAttention, AMaskOfFiniteNumbersMayHideAllKeys) {
     }
 }
 
+/// Numbers of keys by which words of one counter are those of several queries.
+TEST_F(CudaAttention, DropsWhatTheHostDrops) {
+  Problem p;
+  p.dropout = 0.3;
+  p.features = 16;
+  for (DataType type : kFloats)
+    for (int64_t keys : {45, 64})
+      for (bool partial : {false, true}) {
+        p.type = type;
+        p.keys = p.queries = keys;
+        p.first = partial ? 5 : -1;
+        p.groups = partial ? 2 : 4;
+        check(p);
+      }
+  p.keys = 33;
+  p.causal = false;
+  p.queries = 20;
+  p.mask = {20, 33};
+  check(p);
+}
+
 /// Few and small, and every part of the own kernels: what is run under tools
 /// that are slow. 160 features need more shared memory than a block has
 /// unasked.
@@ -209,6 +255,11 @@ TEST_F(CudaAttention, SaysWhoComputesIt) {
             version.empty() ? "own kernels: built without cuDNN" : version);
   p.type = DataType::F32;
   EXPECT_EQ(choiceFor(forward(p)).find("own kernels: "), 0u);
+  p.type = DataType::BF16;
+  p.dropout = 0.1;
+  EXPECT_EQ(choiceFor(forward(p)), version.empty()
+                                       ? "own kernels: built without cuDNN"
+                                       : "own kernels: dropout of weights");
 }
 
 } // namespace

@@ -112,7 +112,10 @@ TEST(CudnnAttention, SaysWhyItTakesNotAll) {
     AttentionProblem problem;
     const char *text;
   };
+  AttentionProblem drops = problem(DataType::BF16, 2, 64, 4, 4, 64);
+  drops.shape.drops = true;
   const Case cases[] = {
+      {drops, "dropout of weights"},
       {problem(DataType::F32, 2, 64, 4, 4, 64), "f32"},
       {problem(DataType::BF16, 2, 64, 4, 4, 20), "multiple of 8"},
   };

@@ -118,7 +118,7 @@ public:
     const size_t reads = countReads(spec);
     for (size_t i = 0; i < types.size(); ++i)
       accesses.push_back({buffers[i], types[i].span(), i >= reads});
-    if (spec.name.rfind("zero.", 0) == 0 || spec.name == "nn.dropout")
+    if (spec.name.rfind("zero.", 0) == 0 || spec.has("id"))
       accesses.push_back({control, sizeof(Control), writesControl(spec.name)});
     if (workspaceBytes())
       accesses.push_back({workspace, workspaceBytes(), true});

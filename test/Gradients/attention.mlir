@@ -33,6 +33,23 @@ func.func @attention_of_self(%x: tensor<1x3x2x2xf64>) -> tensor<1x3x2x2xf64> {
   %o, %lse = nn.attention %x, %x, %x causal scale 0.5 : (tensor<1x3x2x2xf64>, tensor<1x3x2x2xf64>, tensor<1x3x2x2xf64>) -> (tensor<1x3x2x2xf64>, tensor<1x2x3xf64>)
   return %o : tensor<1x3x2x2xf64>
 }
+func.func @attention_dropout(%q: tensor<2x3x4x2xf64>, %k: tensor<2x5x2x2xf64>, %v: tensor<2x5x2x2xf64>) -> tensor<2x3x4x2xf64> {
+  %o, %lse = nn.attention %q, %k, %v scale 0.5 dropout 0.25 id 3 : (tensor<2x3x4x2xf64>, tensor<2x5x2x2xf64>, tensor<2x5x2x2xf64>) -> (tensor<2x3x4x2xf64>, tensor<2x4x3xf64>)
+  return %o : tensor<2x3x4x2xf64>
+}
+func.func @attention_dropout_masked(%q: tensor<1x4x2x2xf64>, %k: tensor<1x4x2x2xf64>, %v: tensor<1x4x2x2xf64>, %m: tensor<4x4xf64> {gradient.fixed}) -> tensor<1x4x2x2xf64> {
+  %o, %lse = nn.attention %q, %k, %v mask %m causal scale 0.5 dropout 0.5 id 1 : (tensor<1x4x2x2xf64>, tensor<1x4x2x2xf64>, tensor<1x4x2x2xf64>, tensor<4x4xf64>) -> (tensor<1x4x2x2xf64>, tensor<1x2x4xf64>)
+  return %o : tensor<1x4x2x2xf64>
+}
+// Key heads 1 and 2 of some more.
+func.func @partial_attention(%q: tensor<2x3x4x2xf64>, %k: tensor<2x3x2x2xf64>, %v: tensor<2x3x2x2xf64>, %first: tensor<i32> {gradient.range = [1, 2]}) -> tensor<2x3x4x2xf64> {
+  %o, %lse = nn.partial_attention %q, %k, %v, %first causal scale 0.5 dropout 0.25 id 3 : (tensor<2x3x4x2xf64>, tensor<2x3x2x2xf64>, tensor<2x3x2x2xf64>, tensor<i32>) -> (tensor<2x3x4x2xf64>, tensor<2x4x3xf64>)
+  return %o : tensor<2x3x4x2xf64>
+}
+func.func @partial_attention_masked(%q: tensor<2x3x2x2xf64>, %k: tensor<2x4x2x2xf64>, %v: tensor<2x4x2x2xf64>, %first: tensor<i32> {gradient.range = [2, 3]}, %m: tensor<2x1x3x4xf64> {gradient.fixed}) -> tensor<2x3x2x2xf64> {
+  %o, %lse = nn.partial_attention %q, %k, %v, %first mask %m scale 0.5 dropout 0.25 id 3 : (tensor<2x3x2x2xf64>, tensor<2x4x2x2xf64>, tensor<2x4x2x2xf64>, tensor<i32>, tensor<2x1x3x4xf64>) -> (tensor<2x3x2x2xf64>, tensor<2x2x3xf64>)
+  return %o : tensor<2x3x2x2xf64>
+}
 func.func @rotary(%x: tensor<2x3x2x4xf64>) -> tensor<2x3x2x4xf64> {
   %y = nn.rotary %x theta 100.0 : tensor<2x3x2x4xf64>
   return %y : tensor<2x3x2x4xf64>

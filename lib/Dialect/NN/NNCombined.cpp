@@ -2,8 +2,9 @@
 //
 // What becomes of lookups and losses where ranks have ranges of the vocabulary,
 // of rows that go to experts where they have some of these, of dropout where
-// they have ranges of anything, and the gradients of the operations that each
-// rank then computes.
+// they have ranges of anything, of attention with dropout where they have some
+// of the heads, and the gradients of the operations that each rank then
+// computes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -137,4 +138,40 @@ SmallVector<Value> DropoutOp::buildOfRange(OpBuilder &builder,
   return {PartialDropoutOp::create(
       builder, getLoc(), operands[0].getType(), operands[0], range.getFirst(),
       range.getDim(/*operand=*/0), range.getWholeSize(), getP(), getId())};
+}
+
+//===----------------------------------------------------------------------===//
+// attention
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> AttentionOp::buildOfRange(OpBuilder &builder,
+                                             ValueRange operands,
+                                             RankRange &range) {
+  Value q = operands[0], lse = getLse();
+  const int64_t heads = typeOf(q).getDimSize(2);
+  RankedTensorType rows = typeOf(lse);
+  auto op = PartialAttentionOp::create(
+      builder, getLoc(), q.getType(),
+      rows.clone({rows.getDimSize(0), heads, rows.getDimSize(2)}), q,
+      operands[1], operands[2], range.getFirst(),
+      getMask() ? operands[3] : Value(), getCausal(), getScale(), *getDropout(),
+      *getId());
+  return llvm::to_vector_of<Value>(op.getResults());
+}
+
+/// Of the heads that another axis has left.
+SmallVector<Value> PartialAttentionOp::buildOfRange(OpBuilder &builder,
+                                                    ValueRange operands,
+                                                    RankRange &range) {
+  Value q = operands[0];
+  const int64_t heads = typeOf(q).getDimSize(2);
+  RankedTensorType rows = typeOf(getLse());
+  Value first =
+      arith::AddIOp::create(builder, getLoc(), operands[3], range.getFirst());
+  auto op = PartialAttentionOp::create(
+      builder, getLoc(), q.getType(),
+      rows.clone({rows.getDimSize(0), heads, rows.getDimSize(2)}), q,
+      operands[1], operands[2], first, getMask() ? operands[4] : Value(),
+      getCausal(), getScale(), getDropout(), getId());
+  return llvm::to_vector_of<Value>(op.getResults());
 }

@@ -118,22 +118,47 @@ LogicalResult MatmulOp::buildGradient(OpBuilder &builder,
 // attention, rotary
 //===----------------------------------------------------------------------===//
 
+/// A gradient is made of that of `out`, and the mask gets none.
+template <typename OpT>
+static LogicalResult checkAttention(OpT op, ArrayRef<Value> resultGradients,
+                                    ArrayRef<bool> wanted) {
+  if (failed(checkStatistics(op, resultGradients)))
+    return failure();
+  if (op.getMask() && wanted.back())
+    return op.emitOpError(
+        "a gradient is wanted for mask, which has none; add a "
+        "trained bias to the scores of nn.matmul and nn.softmax");
+  return success();
+}
+
 LogicalResult AttentionOp::buildGradient(OpBuilder &builder,
                                          ArrayRef<Value> resultGradients,
                                          ArrayRef<bool> wanted,
                                          MutableArrayRef<Value> gradients) {
-  if (failed(checkStatistics(*this, resultGradients)))
+  if (failed(checkAttention(*this, resultGradients, wanted)))
     return failure();
-  if (getMask() && wanted[3])
-    return emitOpError(
-        "a gradient is wanted for mask, which has none; add a "
-        "trained bias to the scores of nn.matmul and nn.softmax");
   if (!resultGradients[0] || !llvm::is_contained(wanted, true))
     return success();
   auto grad = AttentionGradOp::create(
       builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(),
       resultGradients[0], getQ(), getK(), getV(), getOut(), getLse(), getMask(),
-      getCausal(), getScale());
+      getCausalAttr(), getScaleAttr(), getDropoutAttr(), getIdAttr());
+  takeResults(grad, wanted, gradients);
+  return success();
+}
+
+LogicalResult PartialAttentionOp::buildGradient(
+    OpBuilder &builder, ArrayRef<Value> resultGradients, ArrayRef<bool> wanted,
+    MutableArrayRef<Value> gradients) {
+  if (failed(checkAttention(*this, resultGradients, wanted)))
+    return failure();
+  if (!resultGradients[0] || !llvm::is_contained(wanted, true))
+    return success();
+  auto grad = PartialAttentionGradOp::create(
+      builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(),
+      resultGradients[0], getQ(), getK(), getV(), getOut(), getLse(),
+      getFirst(), getMask(), getCausalAttr(), getScaleAttr(), getDropoutAttr(),
+      getIdAttr());
   takeResults(grad, wanted, gradients);
   return success();
 }

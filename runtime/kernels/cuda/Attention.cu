@@ -2,6 +2,7 @@
 // meet tiles of keys, and the softmax is rescaled as larger scores turn up.
 // Products are in f32; an element's order of summation follows from the shape.
 #include "kernels/cuda/Device.cuh"
+#include "kernels/cuda/Indices.cuh"
 #include "program/LogSumExp.h"
 
 #include <algorithm>
@@ -104,11 +105,42 @@ __device__ inline void addRows(const float *factors, const float *rows,
   }
 }
 
+/// to[i * step]: what dropout multiplies the weight of query t and key
+/// `first` + i by, of kRows keys. The threads of a row call it together.
+__device__ inline void drawRow(const AttentionArguments &a, int64_t b,
+                               int64_t h, int64_t t, int64_t first, int lane,
+                               float *to, int step) {
+  const Draws &draws = a.draws;
+  const int64_t group = a.firstGroup ? *a.firstGroup : 0;
+  const int64_t head = group * (a.heads / a.groups) + h;
+  const int64_t place = (head * a.queries + t) * a.keys + first;
+  const uint64_t sample = firstSampleOf(draws) + b;
+  const int skipped = int(place % kWords);
+  for (int counter = lane; counter * kWords < kRows + skipped;
+       counter += kLanes) {
+    uint32_t words[kWords] = {uint32_t(place / kWords + counter), draws.id,
+                              uint32_t(sample), uint32_t(sample >> 32)};
+    philox(words, draws.control->seed);
+#pragma unroll
+    for (int j = 0; j < kWords; ++j) {
+      const int key = counter * kWords + j - skipped;
+      if (key >= 0 && key < kRows)
+        to[key * step] = words[j] >= draws.threshold ? draws.scale : 0.0f;
+    }
+  }
+}
+
+/// Whether weights are dropped in this run.
+template <bool mayDrop>
+__device__ inline bool dropsNow(const AttentionArguments &a) {
+  return mayDrop && a.draws.control->evaluating == 0;
+}
+
 //===----------------------------------------------------------------------===//
 // Forward
 //===----------------------------------------------------------------------===//
 
-template <typename T, int kOutputs>
+template <typename T, int kOutputs, bool mayDrop>
 __global__ void __launch_bounds__(kThreads)
     forwardKernel(AttentionArguments a) {
   extern __shared__ float shared[];
@@ -121,6 +153,7 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t t = first + row;
   copyTile<T>(a.q, a.qRows, b, first, a.queries, h, a.features, a.scale,
               queries);
+  const bool drops = dropsNow<mayDrop>(a);
   float outputs[kOutputs] = {};
   float largest = -INFINITY, sum = 0;
   const int64_t last =
@@ -129,6 +162,8 @@ __global__ void __launch_bounds__(kThreads)
     __syncthreads();
     copyTile<T>(a.k, a.kRows, b, s0, a.keys, g, a.features, 1, keys);
     copyTile<T>(a.v, a.vRows, b, s0, a.keys, g, a.features, 1, values);
+    if (drops)
+      drawRow(a, b, h, t, s0, lane, scores + row * (kRows + 1), 1);
     __syncthreads();
     float mine[kKeysOfLane], tile = -INFINITY;
 #pragma unroll
@@ -151,7 +186,8 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int j = 0; j < kKeysOfLane; ++j) {
       const float p = mine[j] == -INFINITY ? 0.0f : expf(mine[j] - next);
-      scores[row * (kRows + 1) + lane + j * kLanes] = p;
+      float &weight = scores[row * (kRows + 1) + lane + j * kLanes];
+      weight = drops ? p * weight : p;
       part += p;
     }
     sum = sum * rescale + overRow<Sum>(part);
@@ -178,9 +214,9 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 //===----------------------------------------------------------------------===//
-// Backward: p, the softmax of the scores, recomputed; dv = sum p dout;
-// dscore = p (dout . v - dout . out); dq = scale sum dscore k;
-// dk = scale sum dscore q.
+// Backward: p, the softmax of the scores, recomputed, and f, what dropout
+// multiplies it by; dv = sum f p dout; dscore = p (f dout . v - dout . out);
+// dq = scale sum dscore k; dk = scale sum dscore q.
 //===----------------------------------------------------------------------===//
 
 /// What the backward keeps of each row, a query of a head, in the workspace:
@@ -281,14 +317,15 @@ __global__ void correctionKernel(AttentionArguments a, RowTerms terms) {
     terms.correction[at.row] = sum;
 }
 
-/// p and dscore of query t and key s, from rows in shared memory; `query` is
-/// scaled already.
+/// The weight, which `factor` drops or scales, and dscore of query t and key s,
+/// from rows in shared memory; `query` is scaled already.
 __device__ inline void scoreOf(const AttentionArguments &a, int64_t b,
                                int64_t h, int64_t t, int64_t s,
                                const float *query, const float *key,
                                const float *dout, const float *value,
-                               const RowTerms &terms, float &p, float &ds) {
-  p = ds = 0;
+                               const RowTerms &terms, float factor,
+                               float &weight, float &ds) {
+  weight = ds = 0;
   if (!sees(a, t, s))
     return;
   float score = dot(query, key, a.features);
@@ -298,12 +335,15 @@ __device__ inline void scoreOf(const AttentionArguments &a, int64_t b,
   if (score == -INFINITY)
     return;
   const int64_t row = (b * a.heads + h) * a.queries + t;
-  p = expf(score - terms.shift[row]) * terms.scale[row];
-  ds = p * (dot(dout, value, a.features) - terms.correction[row]);
+  const float p = expf(score - terms.shift[row]) * terms.scale[row];
+  const float dweight =
+      factor == 0 ? 0.0f : dot(dout, value, a.features) * factor;
+  weight = p * factor;
+  ds = p * (dweight - terms.correction[row]);
 }
 
 /// dq: a block a tile of queries.
-template <typename T, int kOutputs>
+template <typename T, int kOutputs, bool mayDrop>
 __global__ void __launch_bounds__(kThreads)
     queryGradKernel(AttentionArguments a, RowTerms terms) {
   extern __shared__ float shared[];
@@ -319,6 +359,7 @@ __global__ void __launch_bounds__(kThreads)
   copyTile<T>(a.q, a.qRows, b, first, a.queries, h, a.features, a.scale,
               queries);
   copyTile<T>(a.dout, a.doutRows, b, first, a.queries, h, a.features, 1, douts);
+  const bool drops = dropsNow<mayDrop>(a);
   float sums[kOutputs] = {};
   const int64_t last =
       a.causal && first + kRows < a.keys ? first + kRows : a.keys;
@@ -326,14 +367,18 @@ __global__ void __launch_bounds__(kThreads)
     __syncthreads();
     copyTile<T>(a.k, a.kRows, b, s0, a.keys, g, a.features, 1, keys);
     copyTile<T>(a.v, a.vRows, b, s0, a.keys, g, a.features, 1, values);
+    if (drops)
+      drawRow(a, b, h, t, s0, lane, dscores + row * (kRows + 1), 1);
     __syncthreads();
 #pragma unroll
     for (int j = 0; j < kKeysOfLane; ++j) {
       const int key = lane + j * kLanes;
-      float p, ds;
+      float &dscore = dscores[row * (kRows + 1) + key];
+      float weight, ds;
       scoreOf(a, b, h, t, s0 + key, queries + row * stride, keys + key * stride,
-              douts + row * stride, values + key * stride, terms, p, ds);
-      dscores[row * (kRows + 1) + key] = ds;
+              douts + row * stride, values + key * stride, terms,
+              drops ? dscore : 1.0f, weight, ds);
+      dscore = ds;
     }
     __syncwarp();
     addRows(dscores + row * (kRows + 1), keys, stride, a.features, lane, sums);
@@ -348,7 +393,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// dk and dv: a block a tile of keys, over all heads that share them.
-template <typename T, int kOutputs>
+template <typename T, int kOutputs, bool mayDrop>
 __global__ void __launch_bounds__(kThreads)
     keyGradKernel(AttentionArguments a, RowTerms terms) {
   extern __shared__ float shared[];
@@ -356,14 +401,15 @@ __global__ void __launch_bounds__(kThreads)
     return;
   const int64_t stride = strideOf(a.features), size = kRows * stride;
   float *queries = shared, *douts = queries + size, *keys = douts + size,
-        *values = keys + size, *ps = values + size,
-        *dscores = ps + kRows * (kRows + 1);
+        *values = keys + size, *weights = values + size,
+        *dscores = weights + kRows * (kRows + 1);
   const auto [first, b, g] = placeOf(a.keys, a.groups);
   const int64_t sharing = a.heads / a.groups;
   const int row = threadIdx.x / kLanes, lane = threadIdx.x % kLanes;
   const int64_t s = first + row; // this thread's key
   copyTile<T>(a.k, a.kRows, b, first, a.keys, g, a.features, 1, keys);
   copyTile<T>(a.v, a.vRows, b, first, a.keys, g, a.features, 1, values);
+  const bool drops = dropsNow<mayDrop>(a);
   float dk[kOutputs] = {}, dv[kOutputs] = {};
   for (int64_t h = g * sharing; h < (g + 1) * sharing; ++h) {
     for (int64_t t0 = a.causal ? first : 0; t0 < a.queries; t0 += kRows) {
@@ -372,22 +418,24 @@ __global__ void __launch_bounds__(kThreads)
                   queries);
       copyTile<T>(a.dout, a.doutRows, b, t0, a.queries, h, a.features, 1,
                   douts);
+      // Rows are queries here: of each its weights of the tile's keys.
+      if (drops)
+        drawRow(a, b, h, t0 + row, first, lane, weights + row, kRows + 1);
       __syncthreads();
 #pragma unroll
       for (int j = 0; j < kKeysOfLane; ++j) {
         const int query = lane + j * kLanes;
-        float p, ds;
+        float &weight = weights[row * (kRows + 1) + query];
         scoreOf(a, b, h, t0 + query, s, queries + query * stride,
                 keys + row * stride, douts + query * stride,
-                values + row * stride, terms, p, ds);
-        ps[row * (kRows + 1) + query] = p;
-        dscores[row * (kRows + 1) + query] = ds;
+                values + row * stride, terms, drops ? weight : 1.0f, weight,
+                dscores[row * (kRows + 1) + query]);
       }
       __syncwarp();
       // Queries are scaled, so dk needs no scale of its own.
       addRows(dscores + row * (kRows + 1), queries, stride, a.features, lane,
               dk);
-      addRows(ps + row * (kRows + 1), douts, stride, a.features, lane, dv);
+      addRows(weights + row * (kRows + 1), douts, stride, a.features, lane, dv);
     }
   }
   if (s >= a.keys)
@@ -484,7 +532,10 @@ void zrt::cuda::attention(const AttentionArguments &a, cudaStream_t stream) {
   const unsigned blocks = blocksOf(a.queries, a.batch, a.heads);
   withType(a.type, [&](auto element) {
     withOutputs(a.features, [&](auto outputs) {
-      auto kernel = forwardKernel<decltype(element), decltype(outputs)::value>;
+      using T = decltype(element);
+      constexpr int count = decltype(outputs)::value;
+      auto kernel = a.drops ? forwardKernel<T, count, true>
+                            : forwardKernel<T, count, false>;
       kernel<<<blocks, kThreads,
                allowShared(kernel, a.features, kForwardTiles, kForwardSquares),
                stream>>>(a);
@@ -511,11 +562,13 @@ void zrt::cuda::attentionGrad(const AttentionArguments &a, cudaStream_t stream,
     correctionKernel<T><<<rowBlocks, kRowsOfBlock * 32, 0, stream>>>(a, terms);
     withOutputs(a.features, [&](auto outputs) {
       constexpr int count = decltype(outputs)::value;
-      auto queries = queryGradKernel<T, count>;
+      auto queries = a.drops ? queryGradKernel<T, count, true>
+                             : queryGradKernel<T, count, false>;
       queries<<<blocksOf(a.queries, a.batch, a.heads), kThreads,
                 allowShared(queries, a.features, kQueryTiles, kQuerySquares),
                 stream>>>(a, terms);
-      auto keys = keyGradKernel<T, count>;
+      auto keys = a.drops ? keyGradKernel<T, count, true>
+                          : keyGradKernel<T, count, false>;
       keys<<<blocksOf(a.keys, a.batch, a.groups), kThreads,
              allowShared(keys, a.features, kKeyTiles, kKeySquares), stream>>>(
           a, terms);

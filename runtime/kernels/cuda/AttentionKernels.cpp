@@ -1,5 +1,6 @@
-// nn.attention and nn.attention_grad on a device: cuDNN's kernels where it has
-// some, else own ones. Which of them is known when the program is planned.
+// Attention and its gradient on a device, of all heads or some: cuDNN's kernels
+// where it has some, else own ones. Which of them is known when the program is
+// planned.
 #include "kernels/cuda/CudnnAttention.h"
 #include "kernels/cuda/Kernels.h"
 #include "kernels/shapes/AttentionShape.h"
@@ -9,6 +10,7 @@ namespace zrt::cuda {
 namespace {
 
 AttentionArguments argumentsOf(const KernelSpec &spec,
+                               const KernelContext &context,
                                const AttentionShape &shape) {
   if (shape.features > kMostFeatures)
     refuse(spec, "heads of " + std::to_string(shape.features) +
@@ -25,6 +27,9 @@ AttentionArguments argumentsOf(const KernelSpec &spec,
   a.causal = shape.causal;
   a.scale = shape.scale;
   std::copy(shape.maskStride, shape.maskStride + 4, a.maskStride);
+  a.drops = shape.dropout.has_value();
+  if (a.drops)
+    a.draws = drawsOf(*shape.dropout, context, shape.batch);
   return a;
 }
 
@@ -34,26 +39,30 @@ protected:
   EitherAttention(const KernelSpec &spec, const KernelContext &context,
                   bool gradient)
       : CudnnChoice(spec), stream(context.cuda->stream),
-        masked(spec.integer("mask") != 0), gradient(gradient),
+        shape(spec, gradient ? 1 : 0, gradient ? 6 : 3),
+        arguments(argumentsOf(spec, context, shape)), gradient(gradient),
         context(context) {}
 
   /// Once `arguments` has the shape. Refuses one that no kernel takes.
   void choose(const KernelSpec &spec) {
     AttentionProblem problem;
     problem.shape = arguments;
-    problem.masked = masked;
+    problem.masked = shape.masked;
     problem.gradient = gradient;
     problem.deterministic =
         context.program && context.program->training.deterministic;
     cudnn = planCudnnAttention(problem, *context.cuda, reason);
     const std::string refusal = ownRefusal();
-    mendsCudnn = cudnn && gradient && masked && refusal.empty();
+    mendsCudnn = cudnn && gradient && shape.masked && refusal.empty();
     if (!cudnn && !refusal.empty())
       refuse(spec, refusal);
   }
 
-  /// Queues what was chosen, once `arguments` has the addresses.
-  void queue(void *workspace) {
+  /// Queues what was chosen, once `arguments` has the other addresses.
+  void queue(void *const *b, void *workspace) {
+    arguments.firstGroup =
+        shape.partial ? at<int32_t>(b, shape.firstGroup) : nullptr;
+    arguments.mask = shape.masked ? at<float>(b, shape.mask) : nullptr;
     if (cudnn)
       cudnn->run(arguments, workspace);
     arguments.workspace = workspace;
@@ -64,7 +73,7 @@ protected:
   }
 
   std::string choice() const override {
-    const bool isUnmended = cudnn && gradient && masked && !mendsCudnn;
+    const bool isUnmended = cudnn && gradient && shape.masked && !mendsCudnn;
     return CudnnChoice::choice() +
            (isUnmended ? ", whose gradients are wrong where a mask hides all "
                          "keys of a query by finite numbers: own kernels, "
@@ -73,7 +82,7 @@ protected:
   }
 
   cudaStream_t stream;
-  bool masked;
+  AttentionShape shape;
   AttentionArguments arguments;
 
 private:
@@ -97,7 +106,6 @@ class AttentionKernel final : public EitherAttention {
 public:
   AttentionKernel(const KernelSpec &spec, const KernelContext &context)
       : EitherAttention(spec, context, /*gradient=*/false) {
-    arguments = argumentsOf(spec, AttentionShape(spec, 0, 3));
     arguments.qRows = RowStrides::of(spec.operands[0]);
     arguments.kRows = RowStrides::of(spec.operands[1]);
     arguments.vRows = RowStrides::of(spec.operands[2]);
@@ -106,14 +114,12 @@ public:
   }
 
   void run(void *const *b, void *workspace) override {
-    const size_t results = masked ? 4 : 3;
     arguments.q = b[0];
     arguments.k = b[1];
     arguments.v = b[2];
-    arguments.mask = masked ? at<float>(b, 3) : nullptr;
-    arguments.out = b[results];
-    arguments.lse = at<float>(b, results + 1);
-    queue(workspace);
+    arguments.out = b[shape.results];
+    arguments.lse = at<float>(b, shape.results + 1);
+    queue(b, workspace);
   }
 };
 
@@ -121,7 +127,6 @@ class AttentionGradKernel final : public EitherAttention {
 public:
   AttentionGradKernel(const KernelSpec &spec, const KernelContext &context)
       : EitherAttention(spec, context, /*gradient=*/true) {
-    arguments = argumentsOf(spec, AttentionShape(spec, 1, 6));
     arguments.doutRows = RowStrides::of(spec.operands[0]);
     arguments.qRows = RowStrides::of(spec.operands[1]);
     arguments.kRows = RowStrides::of(spec.operands[2]);
@@ -134,18 +139,16 @@ public:
   }
 
   void run(void *const *b, void *workspace) override {
-    const size_t results = masked ? 7 : 6;
     arguments.dout = b[0];
     arguments.q = b[1];
     arguments.k = b[2];
     arguments.v = b[3];
     arguments.out = b[4];
     arguments.lse = at<float>(b, 5);
-    arguments.mask = masked ? at<float>(b, 6) : nullptr;
-    arguments.dq = b[results];
-    arguments.dk = b[results + 1];
-    arguments.dv = b[results + 2];
-    queue(workspace);
+    arguments.dq = b[shape.results];
+    arguments.dk = b[shape.results + 1];
+    arguments.dv = b[shape.results + 2];
+    queue(b, workspace);
   }
 };
 
@@ -161,6 +164,8 @@ std::string attentionText() {
 void registerAttentionKernels(Registry &registry) {
   registry.add("nn.attention", makeKernel<AttentionKernel>);
   registry.add("nn.attention_grad", makeKernel<AttentionGradKernel>);
+  registry.add("nn.partial_attention", makeKernel<AttentionKernel>);
+  registry.add("nn.partial_attention_grad", makeKernel<AttentionGradKernel>);
 }
 
 } // namespace zrt::cuda

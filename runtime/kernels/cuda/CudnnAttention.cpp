@@ -140,9 +140,13 @@ private:
 
 /// Whether it is of the right kind at all.
 bool mayTake(const AttentionProblem &problem, std::string &reason) {
-  if (dnn::mayTake(problem.shape.type, reason) && problem.masked &&
+  if (!dnn::mayTake(problem.shape.type, reason))
+    return false;
+  if (problem.masked &&
       !(problem.shape.maskStride[2] && problem.shape.maskStride[3]))
     reason = "the mask is not [.., queries, keys]";
+  else if (problem.shape.drops)
+    reason = "dropout of weights";
   return reason.empty();
 }
 

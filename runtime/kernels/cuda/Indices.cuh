@@ -3,6 +3,8 @@
 #ifndef ZERO_RUNTIME_KERNELS_CUDA_INDICES_CUH
 #define ZERO_RUNTIME_KERNELS_CUDA_INDICES_CUH
 
+#include "kernels/cuda/Launchers.h"
+
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -39,6 +41,13 @@ __device__ inline void philox(uint32_t *x, uint64_t key) {
     low += 0x9E3779B9u;
     high += 0xBB67AE85u;
   }
+}
+
+constexpr int kWords = 4; // of a counter
+
+/// The global number of the micro-batch's first sample.
+__device__ inline uint64_t firstSampleOf(const Draws &draws) {
+  return (draws.control->batch * draws.ranks + draws.rank) * draws.samples;
 }
 
 } // namespace zrt::cuda

@@ -5,6 +5,7 @@
 #include "kernels/Registry.h"
 #include "kernels/cuda/Context.h"
 #include "kernels/cuda/Launchers.h"
+#include "kernels/shapes/DropoutRule.h"
 #include "kernels/shapes/ProductShape.h"
 
 namespace zrt::cuda {
@@ -21,6 +22,18 @@ public:
 private:
   void *memory = nullptr;
 };
+
+/// What a kernel draws that has `samples` samples of a rank's micro-batch.
+inline Draws drawsOf(const DropoutRule &rule, const KernelContext &context,
+                     int64_t samples) {
+  return {rule.id,
+          rule.threshold,
+          rule.scale,
+          int(context.sampleIndex),
+          int(context.sampleRanks),
+          samples,
+          context.control};
+}
 
 /// A product that is not empty, for `spec`, which is named where there is no
 /// code for it: buffers are the operands, a bias if the shape has one, and c.

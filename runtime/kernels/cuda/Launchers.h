@@ -199,11 +199,19 @@ struct RotaryArguments {
 };
 void rotary(const RotaryArguments &arguments, cudaStream_t stream);
 
+/// What dropout draws for the samples of a micro-batch; see DropoutRule.
+struct Draws {
+  uint32_t id, threshold;
+  float scale;
+  int rank, ranks;
+  int64_t samples; ///< of this rank
+  const Control *control;
+};
+
 struct DropoutArguments {
   DataType type;
   const void *x;
   void *y;
-  int64_t samples;
   /// Elements that lie side by side in the sample, how many such runs of it
   /// there are, and how far they are apart.
   int64_t run, runs, stride;
@@ -211,10 +219,7 @@ struct DropoutArguments {
   /// null: all is there.
   const int32_t *first;
   int64_t inner;
-  uint32_t id, threshold;
-  float scale;
-  int rank, ranks;
-  const Control *control;
+  Draws draws;
 };
 void dropout(const DropoutArguments &arguments, cudaStream_t stream);
 
@@ -264,6 +269,10 @@ struct AttentionArguments {
   const void *dout;
   void *dq, *dk, *dv;
   void *workspace;
+  bool drops;  ///< whether weights are dropped
+  Draws draws; ///< where they are
+  /// The key head of the whole sample that the first one is; null: the first.
+  const int32_t *firstGroup;
   /// Of q, k, v, out, dout, dq, dk and dv; those of the gradient only there.
   RowStrides qRows, kRows, vRows, outRows, doutRows, dqRows, dkRows, dvRows;
 };

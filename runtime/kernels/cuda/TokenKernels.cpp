@@ -151,10 +151,9 @@ public:
   DropoutKernel(const KernelSpec &spec, const KernelContext &context)
       : stream(context.cuda->stream) {
     const TensorType &x = spec.operands[0];
-    const double p = spec.real("p");
     arguments = {};
     arguments.type = x.type;
-    arguments.samples = x.shape[0];
+    arguments.draws = drawsOf(DropoutRule(spec, "p"), context, x.shape[0]);
     arguments.run = product(x, 1, x.shape.size());
     arguments.runs = 1;
     if ((isPartial = spec.operands.size() > 1)) {
@@ -164,13 +163,6 @@ public:
       arguments.runs = product(x, 1, dim);
       arguments.stride = spec.integer("size") * arguments.inner;
     }
-    arguments.id = uint32_t(spec.integer("id"));
-    arguments.threshold =
-        uint32_t(std::min(std::ceil(std::ldexp(p, 32)), 4294967295.0));
-    arguments.scale = float(1 / (1 - p));
-    arguments.rank = int(context.sampleIndex);
-    arguments.ranks = int(context.sampleRanks);
-    arguments.control = context.control;
   }
 
   void run(void *const *b, void *) override {

@@ -265,8 +265,6 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-constexpr int kWords = 4; // of a counter
-
 /// The words of elements `position` to `position` + 3 of a sample. Of a part
 /// they may be those of two counters.
 template <bool isPartial>
@@ -300,12 +298,11 @@ __global__ void __launch_bounds__(kThreads)
   constexpr int lanes = kWide<T>;
   const T *x = static_cast<const T *>(a.x);
   T *y = static_cast<T *>(a.y);
-  const uint64_t firstSample =
-      (a.control->batch * a.ranks + a.rank) * a.samples;
-  const bool identity = a.control->evaluating != 0;
-  const uint64_t seed = a.control->seed;
+  const uint64_t firstSample = firstSampleOf(a.draws);
+  const bool identity = a.draws.control->evaluating != 0;
+  const uint64_t seed = a.draws.control->seed;
   const int64_t vectors = (a.run + lanes - 1) / lanes;
-  const int64_t total = a.samples * a.runs * vectors;
+  const int64_t total = a.draws.samples * a.runs * vectors;
   const int64_t first = isPartial ? *a.first * a.inner : 0;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
        i += int64_t(gridDim.x) * blockDim.x) {
@@ -322,13 +319,14 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
       for (int part = 0; part < lanes; part += kWords) {
         uint32_t random[kWords];
-        drawWords<isPartial>(position + part, a.id, sample, seed, random);
+        drawWords<isPartial>(position + part, a.draws.id, sample, seed, random);
 #pragma unroll
         for (int lane = 0; lane < kWords; ++lane) {
           T &value = values.lanes[part + lane];
           // A dropped element is 0 even where it is infinite.
-          value = fromFloat<T>(
-              random[lane] >= a.threshold ? toFloat(value) * a.scale : 0.0f);
+          value = fromFloat<T>(random[lane] >= a.draws.threshold
+                                   ? toFloat(value) * a.draws.scale
+                                   : 0.0f);
         }
       }
     }
@@ -450,7 +448,7 @@ void zrt::cuda::rotary(const RotaryArguments &a, cudaStream_t stream) {
 
 void zrt::cuda::dropout(const DropoutArguments &arguments,
                         cudaStream_t stream) {
-  const int64_t rows = arguments.samples * arguments.runs;
+  const int64_t rows = arguments.draws.samples * arguments.runs;
   if (rows * arguments.run == 0)
     return;
   withType(arguments.type, [&](auto element) {

@@ -1,4 +1,4 @@
-// nn.attention.
+// nn.attention and nn.partial_attention.
 #include "kernels/host/AttentionParts.h"
 #include "kernels/host/SoftmaxRow.h"
 
@@ -12,7 +12,7 @@ namespace {
 template <typename T, Word word> class Attention final : public Kernel {
 public:
   Attention(const KernelSpec &spec, const KernelContext &context)
-      : pool(*context.pool), shape(spec, 0, 3),
+      : pool(*context.pool), shape(spec, 0, 3), dropout(shape, context),
         q(RowStrides::of(spec.operands[0])),
         k(RowStrides::of(spec.operands[1])),
         v(RowStrides::of(spec.operands[2])),
@@ -26,9 +26,10 @@ public:
     Tensors tensors{at<T>(buffers, 0),
                     at<T>(buffers, 1),
                     at<T>(buffers, 2),
-                    shape.masked ? at<float>(buffers, 3) : nullptr,
-                    at<T>(buffers, shape.masked ? 4 : 3),
-                    at<float>(buffers, shape.masked ? 5 : 4)};
+                    shape.masked ? at<float>(buffers, shape.mask) : nullptr,
+                    at<T>(buffers, shape.results),
+                    at<float>(buffers, shape.results + 1),
+                    dropout.begin(shape, buffers)};
     pool.parallelForWorkers(
         shape.batch * shape.heads, 1,
         [&](int64_t begin, int64_t end, int worker) {
@@ -45,6 +46,7 @@ private:
     const float *mask;
     T *out;
     float *lse;
+    bool drops;
   };
 
   /// A worker's scratch memory.
@@ -119,11 +121,23 @@ private:
       store(scores + at.at, e);
     });
     store(scores + wholeLanes(visible), splat(0));
+    if (x.drops)
+      drop(b, h, t, scores);
     if constexpr (word == Word::Pair)
       packRow(scores, wholeLanes(visible) + kLanes, scores);
     const float total = sumOf(sum);
     lse = total == 0 ? 0.0f : largest + std::log(total);
     return total == 0 ? 0.0f : 1.0f / total;
+  }
+
+  void drop(int64_t b, int64_t h, int64_t t, float *weights) const {
+    dropout.forEach(
+        shape, b, h, t, [&](int64_t i, int64_t count, const float *factors) {
+          forEachVector(count, [&](Lanes at) {
+            at.store(weights + i,
+                     dropped(at.load(weights + i), load(factors + at.at)));
+          });
+        });
   }
 
   void writeRow(const float *sums, float factor, T *out) const {
@@ -133,6 +147,7 @@ private:
 
   ThreadPool &pool;
   AttentionBlocks shape;
+  WeightDropout dropout;
   RowStrides q, k, v, out;
 };
 
@@ -140,6 +155,7 @@ private:
 
 void registerAttention(Registry &registry) {
   registry.add("nn.attention", makeForWords<Attention>);
+  registry.add("nn.partial_attention", makeForWords<Attention>);
 }
 
 } // namespace zrt::host

@@ -1,5 +1,6 @@
-// nn.attention_grad. With p, the softmax of the scores, recomputed:
-// dv = sum p dout; dscore = p (dout . v - dout . out);
+// nn.attention_grad and nn.partial_attention_grad. With p, the softmax of the
+// scores, recomputed, and f, what dropout multiplies it by:
+// dv = sum f p dout; dscore = p (f dout . v - dout . out);
 // dq = scale sum dscore k; dk = scale sum dscore q.
 #include "kernels/host/AttentionParts.h"
 #include "kernels/host/SoftmaxRow.h"
@@ -13,7 +14,7 @@ namespace {
 template <typename T, Word word> class AttentionGrad final : public Kernel {
 public:
   AttentionGrad(const KernelSpec &spec, const KernelContext &context)
-      : pool(*context.pool), shape(spec, 1, 6),
+      : pool(*context.pool), shape(spec, 1, 6), dropout(shape, context),
         dout(RowStrides::of(spec.operands[0])),
         q(RowStrides::of(spec.operands[1])),
         k(RowStrides::of(spec.operands[2])),
@@ -28,17 +29,18 @@ public:
   }
 
   void run(void *const *buffers, void *workspace) override {
-    size_t result = shape.masked ? 7 : 6;
+    const size_t result = shape.results;
     Tensors tensors{at<T>(buffers, 0),
                     at<T>(buffers, 1),
                     at<T>(buffers, 2),
                     at<T>(buffers, 3),
                     at<T>(buffers, 4),
                     at<float>(buffers, 5),
-                    shape.masked ? at<float>(buffers, 6) : nullptr,
+                    shape.masked ? at<float>(buffers, shape.mask) : nullptr,
                     at<T>(buffers, result),
                     at<T>(buffers, result + 1),
-                    at<T>(buffers, result + 2)};
+                    at<T>(buffers, result + 2),
+                    dropout.begin(shape, buffers)};
     pool.parallelForWorkers(
         shape.batch * shape.groups, 1,
         [&](int64_t begin, int64_t end, int worker) {
@@ -54,6 +56,7 @@ private:
     const T *dout, *q, *k, *v, *out;
     const float *lse, *mask;
     T *dq, *dk, *dv;
+    bool drops;
   };
 
   /// A worker's scratch memory.
@@ -68,6 +71,7 @@ private:
     float *probabilities; ///< [block, scoreStride]
     float *dscores;       ///< [block, scoreStride]
     float *dqueries;      ///< [kTileRows, width]
+    float *factors;       ///< [scoreStride], of one query's weights
     // Operands that pairs have beside those: the same rows, in other pairs.
     float *queryPairs = nullptr;  ///< [steps of block, width]
     float *doutPairs = nullptr;   ///< [steps of block, width]
@@ -83,7 +87,8 @@ private:
           douts(scratch.take(s.blockQueries() * s.wordWidth<word>())),
           probabilities(scratch.take(s.blockQueries() * s.scoreStride())),
           dscores(scratch.take(s.blockQueries() * s.scoreStride())),
-          dqueries(scratch.take(kTileRows * s.width())) {
+          dqueries(scratch.take(kTileRows * s.width())),
+          factors(s.dropout ? scratch.take(s.scoreStride()) : nullptr) {
       if constexpr (word == Word::Pair) {
         const int64_t steps = stepsOf<word>(s.blockQueries());
         queryPairs = scratch.take(steps * s.width());
@@ -127,7 +132,7 @@ private:
                          p.dscores);
     for (int64_t i = 0; i < count; ++i)
       scoreRow(x, b, h, first + i, p.probabilities + i * shape.scoreStride(),
-               p.dscores + i * shape.scoreStride());
+               p.dscores + i * shape.scoreStride(), p.factors);
     const float *queries = p.queries, *douts = p.douts, *dscores = p.dscores;
     if constexpr (word == Word::Pair) {
       copyDepthRows<word>(shape, qs, count, q.token, p.queryPairs);
@@ -162,10 +167,10 @@ private:
     }
   }
 
-  /// Scores become probabilities, and `dscores`, dout . v until now, theirs;
-  /// both are zero past the visible keys.
+  /// Scores become weights, and `dscores`, dout . v until now, theirs; both are
+  /// zero past the visible keys. `factors` has room for what dropout draws.
   void scoreRow(const Tensors &x, int64_t b, int64_t h, int64_t t,
-                float *scores, float *dscores) const {
+                float *scores, float *dscores, float *factors) const {
     const int64_t visible = shape.visible(t);
     const T *result = x.out + out.at(b, t, h), *ds = x.dout + dout.at(b, t, h);
     Vector product = splat(0);
@@ -179,11 +184,21 @@ private:
     if (x.mask)
       addMask(shape, x.mask, b, h, t, scores);
     const RowSoftmax softmax = softmaxOf(scores, visible, lse);
+    if (x.drops)
+      dropout.forEach(shape, b, h, t,
+                      [&](int64_t i, int64_t count, const float *some) {
+                        std::memcpy(factors + i, some, count * sizeof(float));
+                      });
     forEachVector(visible, [&](Lanes at) {
       Vector p = exponential(at.load(scores) - softmax.shift) * softmax.scale;
-      p = at.fill(p, 0);
-      store(scores + at.at, p);
-      store(dscores + at.at, at.fill(p * (at.load(dscores) - correction), 0));
+      Vector weight = p, dweight = at.load(dscores);
+      if (x.drops) {
+        const Vector factor = load(factors + at.at);
+        weight = dropped(p, factor);
+        dweight = dropped(dweight, factor);
+      }
+      store(scores + at.at, at.fill(weight, 0));
+      store(dscores + at.at, at.fill(p * (dweight - correction), 0));
     });
     store(scores + wholeLanes(visible), splat(0));
     store(dscores + wholeLanes(visible), splat(0));
@@ -228,6 +243,7 @@ private:
 
   ThreadPool &pool;
   AttentionBlocks shape;
+  WeightDropout dropout;
   RowStrides dout, q, k, v, out, dq, dk, dv;
 };
 
@@ -235,6 +251,7 @@ private:
 
 void registerAttentionGrad(Registry &registry) {
   registry.add("nn.attention_grad", makeForWords<AttentionGrad>);
+  registry.add("nn.partial_attention_grad", makeForWords<AttentionGrad>);
 }
 
 } // namespace zrt::host

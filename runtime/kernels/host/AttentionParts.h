@@ -12,7 +12,7 @@
 #ifndef ZERO_RUNTIME_KERNELS_HOST_ATTENTIONPARTS_H
 #define ZERO_RUNTIME_KERNELS_HOST_ATTENTIONPARTS_H
 
-#include "kernels/host/Host.h"
+#include "kernels/host/DropoutDraws.h"
 #include "kernels/host/SmallProduct.h"
 #include "kernels/shapes/AttentionShape.h"
 #include "kernels/shapes/RowStrides.h"
@@ -202,6 +202,33 @@ std::unique_ptr<Kernel> makeForWords(const KernelSpec &spec,
       return std::make_unique<K<BFloat16, Word::Pair>>(spec, context);
   return makeForType<ByWords<K>::template Floats>(operand.type, spec, context);
 }
+
+/// What one run drops of the weights.
+class WeightDropout {
+public:
+  WeightDropout(const AttentionBlocks &shape, const KernelContext &context) {
+    if (shape.dropout)
+      draws.emplace(*shape.dropout, context, shape.batch);
+  }
+
+  /// Reads which heads these are. Whether anything is dropped in this run.
+  bool begin(const AttentionBlocks &shape, void *const *buffers) {
+    group = shape.partial ? *at<int32_t>(buffers, shape.firstGroup) : 0;
+    return draws && !draws->areOff();
+  }
+
+  /// Calls `use` as `DropoutDraws::forEach` does, for the keys that query
+  /// (b, h, t) sees.
+  template <typename Use>
+  void forEach(const AttentionBlocks &shape, int64_t b, int64_t h, int64_t t,
+               Use use) const {
+    draws->forEach(b, shape.placeOf(group, h, t), shape.visible(t), use);
+  }
+
+private:
+  std::optional<DropoutDraws> draws;
+  int64_t group = 0;
+};
 
 /// Adds the mask to the scores of query (b, h, t).
 void addMask(const AttentionBlocks &shape, const float *mask, int64_t b,

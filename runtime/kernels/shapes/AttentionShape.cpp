@@ -5,7 +5,7 @@
 namespace zrt {
 
 AttentionShape::AttentionShape(const KernelSpec &spec, size_t first,
-                               size_t mask) {
+                               size_t rest) {
   const TensorType &q = spec.operands[first], &k = spec.operands[first + 1];
   batch = q.shape[0];
   queries = q.shape[1];
@@ -16,6 +16,12 @@ AttentionShape::AttentionShape(const KernelSpec &spec, size_t first,
   causal = spec.integer("causal") != 0;
   masked = spec.integer("mask") != 0;
   scale = static_cast<float>(spec.real("scale", 1));
+  if (spec.has("dropout"))
+    dropout.emplace(spec, "dropout");
+  partial = spec.operands.size() > rest + masked;
+  firstGroup = rest;
+  mask = rest + partial;
+  results = mask + masked;
   if (!masked)
     return;
   // [T, S], or [B, H, T, S] with any of them 1.

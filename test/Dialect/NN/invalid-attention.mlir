@@ -141,3 +141,27 @@ func.func @rotary_c3(%x: tensor<2x3x4x8xf32>) {
   %0 = nn.rotary %x theta -1.0 : tensor<2x3x4x8xf32>
   return
 }
+
+// -----
+
+func.func @attention_c3_id(%q: tensor<2x3x4x8xf32>) {
+  // expected-error @+1 {{'nn.attention' op has dropout, and no id; wanted both or neither}}
+  %o, %l = nn.attention %q, %q, %q scale 1.0 dropout 0.1 : (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c3_dropout(%q: tensor<2x3x4x8xf32>) {
+  // expected-error @+1 {{'nn.attention' op has an id, and no dropout; wanted both or neither}}
+  %o, %l = nn.attention %q, %q, %q scale 1.0 id 3 : (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_dropout_of_all(%q: tensor<2x3x4x8xf32>) {
+  // expected-error @+1 {{'nn.attention' op attribute 'dropout' is 1.000000, wanted 0 or more and less than 1}}
+  %o, %l = nn.attention %q, %q, %q scale 1.0 dropout 1.0 id 3 : (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
+  return
+}

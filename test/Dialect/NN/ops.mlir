@@ -74,10 +74,19 @@ func.func @matmul(%a: tensor<8x4x16xbf16>, %b: tensor<8x16x32xbf16>, %c: tensor<
 // CHECK: nn.attention %{{.*}}, %{{.*}}, %{{.*}} causal scale 1.250000e-01 :
 // CHECK: nn.attention %{{.*}}, %{{.*}}, %{{.*}} mask %{{.*}} scale 1.250000e-01 :
 // CHECK: nn.attention_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} mask %{{.*}} scale 1.250000e-01 :
+// CHECK: nn.attention %{{.*}}, %{{.*}}, %{{.*}} mask %{{.*}} scale 1.250000e-01 dropout 1.000000e-01 id 3 :
+// CHECK: nn.attention_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} mask %{{.*}} scale 1.250000e-01 dropout 1.000000e-01 id 3 :
+// CHECK: nn.partial_attention %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} mask %{{.*}} causal scale 1.250000e-01 dropout 1.000000e-01 id 3 :
+// CHECK: nn.partial_attention_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} mask %{{.*}} causal scale 1.250000e-01 dropout 1.000000e-01 id 3 :
 func.func @attention(%q: tensor<2x16x4x64xf16>, %k: tensor<2x16x2x64xf16>, %m: tensor<2x1x16x16xf32>) {
   %o, %lse = nn.attention %q, %k, %k causal scale 0.125 : (tensor<2x16x4x64xf16>, tensor<2x16x2x64xf16>, tensor<2x16x2x64xf16>) -> (tensor<2x16x4x64xf16>, tensor<2x4x16xf32>)
   %p, %lsf = nn.attention %q, %k, %k mask %m scale 0.125 : (tensor<2x16x4x64xf16>, tensor<2x16x2x64xf16>, tensor<2x16x2x64xf16>, tensor<2x1x16x16xf32>) -> (tensor<2x16x4x64xf16>, tensor<2x4x16xf32>)
   %dq, %dk, %dv = nn.attention_grad %o, %q, %k, %k, %p, %lsf mask %m scale 0.125 : (tensor<2x16x4x64xf16>, tensor<2x16x4x64xf16>, tensor<2x16x2x64xf16>, tensor<2x16x2x64xf16>, tensor<2x16x4x64xf16>, tensor<2x4x16xf32>, tensor<2x1x16x16xf32>) -> (tensor<2x16x4x64xf16>, tensor<2x16x2x64xf16>, tensor<2x16x2x64xf16>)
+  %r, %lsg = nn.attention %q, %k, %k mask %m scale 0.125 dropout 0.1 id 3 : (tensor<2x16x4x64xf16>, tensor<2x16x2x64xf16>, tensor<2x16x2x64xf16>, tensor<2x1x16x16xf32>) -> (tensor<2x16x4x64xf16>, tensor<2x4x16xf32>)
+  %dq1, %dk1, %dv1 = nn.attention_grad %o, %q, %k, %k, %r, %lsg mask %m scale 0.125 dropout 0.1 id 3 : (tensor<2x16x4x64xf16>, tensor<2x16x4x64xf16>, tensor<2x16x2x64xf16>, tensor<2x16x2x64xf16>, tensor<2x16x4x64xf16>, tensor<2x4x16xf32>, tensor<2x1x16x16xf32>) -> (tensor<2x16x4x64xf16>, tensor<2x16x2x64xf16>, tensor<2x16x2x64xf16>)
+  %first = arith.constant dense<2> : tensor<i32>
+  %s, %lsh = nn.partial_attention %q, %k, %k, %first mask %m causal scale 0.125 dropout 0.1 id 3 : (tensor<2x16x4x64xf16>, tensor<2x16x2x64xf16>, tensor<2x16x2x64xf16>, tensor<i32>, tensor<2x1x16x16xf32>) -> (tensor<2x16x4x64xf16>, tensor<2x4x16xf32>)
+  %dq2, %dk2, %dv2 = nn.partial_attention_grad %o, %q, %k, %k, %s, %lsh, %first mask %m causal scale 0.125 dropout 0.1 id 3 : (tensor<2x16x4x64xf16>, tensor<2x16x4x64xf16>, tensor<2x16x2x64xf16>, tensor<2x16x2x64xf16>, tensor<2x16x4x64xf16>, tensor<2x4x16xf32>, tensor<i32>, tensor<2x1x16x16xf32>) -> (tensor<2x16x4x64xf16>, tensor<2x16x2x64xf16>, tensor<2x16x2x64xf16>)
   return
 }
 

@@ -1,5 +1,6 @@
 // Attention, its gradient, and rotary positions.
 #include "KernelTest.h"
+#include "Philox.h"
 
 #include <cmath>
 #include <stdexcept>
@@ -13,7 +14,13 @@ struct Shape {
   int64_t b, t, h, d, s, g;
   bool causal = false;
   std::vector<int64_t> mask = {};
+  double dropout = 0;
+  int64_t first = -1; ///< of a part of the key heads
 };
+
+constexpr int64_t kId = 9;
+/// Of the run that drops weights: on rank 1 of 2.
+constexpr uint64_t kSeed = 0x123456789abcdef, kBatch = 5;
 
 /// Attention in f64, straight from its definition.
 struct Model {
@@ -62,6 +69,18 @@ struct Model {
       each /= sum;
     return {p, largest + std::log(sum)};
   }
+  /// What becomes of a weight, by its place in [b, all heads, t, s].
+  double factor(int64_t b, int64_t h, int64_t t, int64_t s) const {
+    if (z.dropout == 0)
+      return 1;
+    const int64_t head = std::max<int64_t>(z.first, 0) * (z.h / z.g) + h;
+    const int64_t place = (head * z.t + t) * z.s + s;
+    const uint64_t sample = (kBatch * 2 + 1) * z.b + b;
+    const uint32_t word =
+        philoxWord({uint32_t(place / 4), uint32_t(kId), uint32_t(sample), 0},
+                   kSeed, static_cast<int>(place % 4));
+    return word >= z.dropout * 4294967296.0 ? 1 / (1 - z.dropout) : 0;
+  }
   template <typename Body> void forEachQuery(Body body) const {
     for (int64_t b = 0; b < z.b; ++b)
       for (int64_t h = 0; h < z.h; ++h)
@@ -76,7 +95,8 @@ struct Model {
       all.push_back(lse);
       for (int64_t s = 0; s < z.s; ++s)
         for (int64_t d = 0; d < z.d; ++d)
-          out[query(b, t, h) + d] += p[s] * v[key(b, s, h) + d];
+          out[query(b, t, h) + d] +=
+              p[s] * factor(b, h, t, s) * v[key(b, s, h) + d];
     });
     return {out, all};
   }
@@ -91,11 +111,11 @@ struct Model {
         correction += dout[at + d] * out[at + d];
       for (int64_t s = 0; s < z.s; ++s) {
         int64_t other = key(b, s, h);
-        const double p = all[s];
+        const double p = all[s], kept = factor(b, h, t, s);
         double dp = 0;
         for (int64_t d = 0; d < z.d; ++d) {
-          dp += dout[at + d] * v[other + d];
-          dv[other + d] += p * dout[at + d];
+          dp += kept * dout[at + d] * v[other + d];
+          dv[other + d] += kept * p * dout[at + d];
         }
         for (int64_t d = 0; d < z.d; ++d) {
           dq[at + d] += scale * p * (dp - correction) * k[other + d];
@@ -111,6 +131,23 @@ void setAttributes(KernelSpec &spec, const Shape &z, double scale) {
   spec.ints["causal"] = {z.causal};
   spec.ints["mask"] = {!z.mask.empty()};
   spec.floats["scale"] = scale;
+  if (z.dropout == 0)
+    return;
+  spec.floats["dropout"] = z.dropout;
+  spec.ints["id"] = {kId};
+}
+
+/// Puts the first key head behind those that are always there.
+void addFirst(std::vector<Array> &inputs, const Shape &z, size_t at) {
+  if (z.first < 0)
+    return;
+  Array first(DataType::I32, {});
+  first.set(0, double(z.first));
+  inputs.insert(inputs.begin() + at, first);
+}
+
+std::string nameOf(const Shape &z, const std::string &operation) {
+  return (z.first < 0 ? "nn." : "nn.partial_") + operation;
 }
 
 /// Every third query sees no key, and the others some, where `hidden` is what
@@ -134,24 +171,34 @@ void checkAttention(DataType type, const Shape &z, double hidden = 0) {
     else if (isExact)
       inputs.back().set(i, 0);
   std::vector<int64_t> queries = {z.b, z.t, z.h, z.d}, rows = {z.b, z.h, z.t};
-  KernelSpec forward = makeSpec("nn.attention", inputs,
-                                {{type, queries}, {DataType::F32, rows}});
-  setAttributes(forward, z, scale);
   const Array q = inputs[0], k = inputs[1], v = inputs[2];
   const Array mask = inputs.back();
+  addFirst(inputs, z, 3);
+  KernelSpec forward = makeSpec(nameOf(z, "attention"), inputs,
+                                {{type, queries}, {DataType::F32, rows}});
+  setAttributes(forward, z, scale);
+  Control control{};
+  control.seed = kSeed;
+  control.batch = kBatch;
+  Setting setting;
+  setting.control = &control;
+  setting.rank = 1;
+  setting.ranks = 2;
   // Products of bf16 round probabilities, and the gradients of scores.
   const double tolerance = (type == DataType::BF16 ? 3 : 1) * toleranceOf(type);
   Model model{z, scale, q, k, v, z.mask.empty() ? nullptr : &mask};
   std::vector<Array> results = checkKernel(
       forward, inputs,
-      [&](const std::vector<Array> &) { return model.forward(); }, tolerance);
+      [&](const std::vector<Array> &) { return model.forward(); }, tolerance,
+      setting);
 
   std::vector<Array> all = {
       randomArray(type, queries, 5), q, k, v, results[0], results[1]};
   if (!z.mask.empty())
     all.push_back(mask);
+  addFirst(all, z, 6);
   KernelSpec backward =
-      makeSpec("nn.attention_grad", all,
+      makeSpec(nameOf(z, "attention_grad"), all,
                {{type, queries}, {type, k.type.shape}, {type, k.type.shape}});
   setAttributes(backward, z, scale);
   checkKernel(
@@ -159,7 +206,7 @@ void checkAttention(DataType type, const Shape &z, double hidden = 0) {
       [&](const std::vector<Array> &in) {
         return model.backward(in[0], in[4]);
       },
-      2 * tolerance);
+      2 * tolerance, setting);
 }
 
 TEST(KernelAttention, PlainAndCausal) {
@@ -210,6 +257,53 @@ TEST(KernelAttention, AMaskOfFiniteNumbersMayHideAllKeys) {
       checkAttention(type, {2, 9, 4, 8, 9, 2, false, {2, 1, 9, 9}}, hidden);
       checkAttention(type, {1, 40, 2, 8, 40, 1, true, {40, 40}}, hidden);
     }
+}
+
+/// Sizes by which words of one counter are those of several rows of weights.
+TEST(KernelAttention, DropsWeightsAsDropoutDoesThatHasThemAll) {
+  for (DataType type : kFloats) {
+    checkAttention(type, {2, 7, 3, 20, 7, 3, true, {}, 0.3});
+    checkAttention(type, {2, 5, 4, 20, 13, 1, false, {}, 0.5});
+    checkAttention(type, {1, 101, 2, 8, 150, 1, false, {}, 0.1});
+    checkAttention(type, {1, 64, 6, 16, 64, 2, true, {}, 0.1});
+    checkAttention(type, {2, 7, 3, 20, 13, 3, false, {7, 13}, 0.3}, -INFINITY);
+  }
+}
+
+TEST(KernelAttention, DropsOfAPartWhatItDropsOfTheWhole) {
+  for (DataType type : kFloats)
+    for (int64_t first : {0, 1, 6}) {
+      checkAttention(type, {2, 7, 3, 20, 7, 3, true, {}, 0.3, first});
+      checkAttention(type, {2, 5, 4, 20, 13, 2, false, {}, 0.3, first});
+      checkAttention(type, {2, 5, 4, 20, 13, 1, false, {5, 13}, 0.3, first});
+    }
+}
+
+/// Bit by bit what it is without dropout.
+TEST(KernelAttention, EvaluationDropsNothing) {
+  for (DataType type : kFloats) {
+    const Shape z = {2, 7, 4, 20, 13, 2, false, {}, 0.3};
+    std::vector<Array> inputs = {randomArray(type, {2, 7, 4, 20}, 1),
+                                 randomArray(type, {2, 13, 2, 20}, 2),
+                                 randomArray(type, {2, 13, 2, 20}, 3)};
+    KernelSpec spec =
+        makeSpec("nn.attention", inputs,
+                 {{type, {2, 7, 4, 20}}, {DataType::F32, {2, 4, 7}}});
+    setAttributes(spec, z, 0.25);
+    KernelSpec plain = spec;
+    plain.ints.erase("id");
+    plain.floats.erase("dropout");
+    Control control{};
+    control.evaluating = 1;
+    Setting setting;
+    setting.control = &control;
+    const std::vector<Array> found = runKernel(spec, inputs, setting),
+                             wanted = runKernel(plain, inputs, setting);
+    EXPECT_TRUE(found[0] == wanted[0]);
+    EXPECT_TRUE(found[1] == wanted[1]);
+    control.evaluating = 0;
+    EXPECT_FALSE(runKernel(spec, inputs, setting)[0] == wanted[0]);
+  }
 }
 
 TEST(KernelAttention, MaskedKeysAreNotSeen) {

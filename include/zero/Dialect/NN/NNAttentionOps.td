@@ -4,14 +4,18 @@
 
 include "zero/Dialect/NN/NNSignature.td"
 
-// Query heads are r for each of g key heads.
+// Query heads are r for each of g key heads. Which weights are dropped follows from
+// where they are in the sample: a part of the heads has to be told which ones it is.
 def NN_AttentionOp : NN_SignedOp<"attention",
     [Floats<"q", "b,t,g.r,d", "", "&">, Floats<"k", "b,s,g,d", "", "&">,
      Floats<"v", "b,s,g,d", "", "&">,
      OptionalStatistics<"mask", "b,g.r,t,s", "", "^">],
-    [Flag<"causal">, Real<"scale", "?">, Present<"mask">],
+    [Flag<"causal">, Real<"scale", "?">, OptionalReal<"dropout", ">=0<1">,
+     OptionalInt<"id", ">=0">, Present<"mask">],
     [Floats<"out", "b,t,g.r,d", "", "&">, Statistics<"lse", "b,g.r,t">],
-    "parallel b g r t!causal", [NN_Differentiable]> {
+    "parallel b!dropout g!dropout r!dropout t!causal!dropout, "
+    "combined g?dropout",
+    [NN_Combined, NN_Differentiable]> {
   let summary = "Scaled dot-product attention, by heads";
   let text = [{
     For each batch b, head h and query t, with g = h / (H / G) (integer division):
@@ -27,20 +31,27 @@ def NN_AttentionOp : NN_SignedOp<"attention",
 
     A query that sees no key, all of whose scores are -infinity, has 0 for `out` and
     for `lse`, and nothing gets a gradient through it.
+
+    With `dropout`, the weights exp(score[s] - lse) are dropped and scaled as
+    `nn.dropout` of that probability and that `id` does with a tensor [B, H, T, S] of
+    them, whose dimension 0 is the sample. `lse` is as without it.
   }];
   let details = [{
     Constraints
     - (C1) `causal` wants S = T.
     - (C2) `mask` is [T, S], or has four dimensions.
+    - (C3) `dropout` and `id` are both there, or neither is.
 
     ```mlir
+    %p, %lsf = nn.attention %q, %k, %v causal scale 0.125 dropout 0.1 id 3 : (tensor<2x16x4x64xf32>, tensor<2x16x2x64xf32>, tensor<2x16x2x64xf32>) -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
     %o, %lse = nn.attention %q, %k, %v causal scale 0.125 : (tensor<2x16x4x64xf32>, tensor<2x16x2x64xf32>, tensor<2x16x2x64xf32>) -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
     ```
   }];
   let work = [{attentionFlops<2>, nullptr, checkAttention, attentionArithmetic}];
   let assemblyFormat = [{
     $q `,` $k `,` $v (`mask` $mask^)? (`causal` $causal^)? `scale` $scale
-    attr-dict `:` functional-type(operands, results)
+    (`dropout` $dropout^)? (`id` $id^)? attr-dict
+    `:` functional-type(operands, results)
   }];
 }
 
@@ -49,18 +60,20 @@ def NN_AttentionGradOp : NN_SignedOp<"attention_grad",
      Floats<"k", "b,s,g,d", "", "&">, Floats<"v", "b,s,g,d", "", "&">,
      Floats<"out", "b,t,g.r,d", "", "&">, Statistics<"lse", "b,g.r,t">,
      OptionalStatistics<"mask", "b,g.r,t,s", "", "^">],
-    [Flag<"causal">, Real<"scale", "?">, Present<"mask">],
+    [Flag<"causal">, Real<"scale", "?">, OptionalReal<"dropout", ">=0<1">,
+     OptionalInt<"id", ">=0">, Present<"mask">],
     [Floats<"dq", "b,t,g.r,d", "", "&">, Floats<"dk", "b,s,g,d", "", "&">,
      Floats<"dv", "b,s,g,d", "", "&">],
-    "parallel b g, sum r t!causal, linear dout"> {
+    "parallel b!dropout g!dropout, sum r!dropout t!causal!dropout, "
+    "combined g?dropout, linear dout"> {
   let summary = "Gradients of attention for query, key and value";
   let text = [{
-    Recomputes the probabilities from `q`, `k` and `lse`; needs no T x S buffer
-    from the forward.
+    Recomputes the probabilities from `q`, `k` and `lse`, and draws again what was
+    dropped; needs no T x S buffer from the forward.
   }];
   let details = [{
     Constraints
-    - (C1), (C2) those of `nn.attention`.
+    - (C1) to (C3) those of `nn.attention`.
 
     ```mlir
     %dq, %dk, %dv = nn.attention_grad %do, %q, %k, %v, %o, %lse causal scale 0.125 : (...) -> (...)
@@ -69,7 +82,70 @@ def NN_AttentionGradOp : NN_SignedOp<"attention_grad",
   let work = [{attentionFlops<5>, nullptr, checkAttention, attentionArithmetic}];
   let assemblyFormat = [{
     $dout `,` $q `,` $k `,` $v `,` $out `,` $lse (`mask` $mask^)?
-    (`causal` $causal^)? `scale` $scale
+    (`causal` $causal^)? `scale` $scale (`dropout` $dropout^)? (`id` $id^)?
+    attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+// An axis may cut what another one has left of the heads.
+def NN_PartialAttentionOp : NN_SignedOp<"partial_attention",
+    [Floats<"q", "b,t,g.r,d", "", "&">, Floats<"k", "b,s,g,d", "", "&">,
+     Floats<"v", "b,s,g,d", "", "&">, Indices<"first", "">,
+     OptionalStatistics<"mask", "b,g.r,t,s", "", "^">],
+    [Flag<"causal">, Real<"scale", "?">, Real<"dropout", ">=0<1">,
+     Int<"id", ">=0">, Present<"mask">],
+    [Floats<"out", "b,t,g.r,d", "", "&">, Statistics<"lse", "b,g.r,t">],
+    "combined g", [NN_Combined, NN_Differentiable]> {
+  let summary = "nn.attention with dropout, of a part of the heads";
+  let text = [{
+    `k` and `v` have the key heads from `first` on, and `q` the query heads that use
+    them. Of these the results are those of `nn.attention` of all heads: a weight's
+    position is that within the whole sample.
+
+    `zero-shard-model` makes it of `nn.attention` with `dropout`.
+  }];
+  let details = [{
+    Constraints
+    - (C1), (C2) those of `nn.attention`.
+
+    ```mlir
+    %o, %lse = nn.partial_attention %q, %k, %v, %first causal scale 0.125 dropout 0.1 id 3 : (tensor<2x16x4x64xf32>, tensor<2x16x2x64xf32>, tensor<2x16x2x64xf32>, tensor<i32>) -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+    ```
+  }];
+  let work = [{attentionFlops<2>, nullptr, checkAttention, attentionArithmetic}];
+  let assemblyFormat = [{
+    $q `,` $k `,` $v `,` $first (`mask` $mask^)? (`causal` $causal^)?
+    `scale` $scale `dropout` $dropout `id` $id attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def NN_PartialAttentionGradOp : NN_SignedOp<"partial_attention_grad",
+    [Floats<"dout", "b,t,g.r,d", "", "&">, Floats<"q", "b,t,g.r,d", "", "&">,
+     Floats<"k", "b,s,g,d", "", "&">, Floats<"v", "b,s,g,d", "", "&">,
+     Floats<"out", "b,t,g.r,d", "", "&">, Statistics<"lse", "b,g.r,t">,
+     Indices<"first", "">, OptionalStatistics<"mask", "b,g.r,t,s", "", "^">],
+    [Flag<"causal">, Real<"scale", "?">, Real<"dropout", ">=0<1">,
+     Int<"id", ">=0">, Present<"mask">],
+    [Floats<"dq", "b,t,g.r,d", "", "&">, Floats<"dk", "b,s,g,d", "", "&">,
+     Floats<"dv", "b,s,g,d", "", "&">],
+    "combined g, linear dout"> {
+  let summary = "Gradients of partial_attention for query, key and value";
+  let text = [{
+    As `nn.attention_grad`, of a part of the heads.
+  }];
+  let details = [{
+    Constraints
+    - (C1), (C2) those of `nn.attention`.
+
+    ```mlir
+    %dq, %dk, %dv = nn.partial_attention_grad %do, %q, %k, %v, %o, %lse, %first causal scale 0.125 dropout 0.1 id 3 : (...) -> (...)
+    ```
+  }];
+  let work = [{attentionFlops<5>, nullptr, checkAttention, attentionArithmetic}];
+  let assemblyFormat = [{
+    $dout `,` $q `,` $k `,` $v `,` $out `,` $lse `,` $first (`mask` $mask^)?
+    (`causal` $causal^)? `scale` $scale `dropout` $dropout `id` $id
     attr-dict `:` functional-type(operands, results)
   }];
 }

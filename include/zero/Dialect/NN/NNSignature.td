@@ -58,14 +58,16 @@ class NN_Attribute<string theName, string kind, Attr theConstraint,
 class Flag<string name> : NN_Attribute<name, "flag", UnitAttr>;
 class Int<string name, string bounds = "">
     : NN_Attribute<name, "int" # bounds, I64Attr>;
-class OptionalInt<string name>
-    : NN_Attribute<name, "int?", OptionalAttr<I64Attr>>;
+class OptionalInt<string name, string bounds = "">
+    : NN_Attribute<name, "int" # bounds # "?", OptionalAttr<I64Attr>>;
 class Ints<string name, string bounds = "">
     : NN_Attribute<name, "ints" # bounds, DenseI64ArrayAttr>;
 class Range<string name>
     : NN_Attribute<name, "range?", OptionalAttr<DenseI64ArrayAttr>>;
 class Real<string name, string bounds = "">
     : NN_Attribute<name, "real" # bounds, F64Attr>;
+class OptionalReal<string name, string bounds = "">
+    : NN_Attribute<name, "real" # bounds # "?", OptionalAttr<F64Attr>>;
 /// Whether an optional tensor is there.
 class Present<string tensor>
     : NN_Attribute<tensor, "flag", UnitAttr, /*isOwn=*/false>;
