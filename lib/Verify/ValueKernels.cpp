@@ -93,7 +93,9 @@ static FailureOr<States> applyLoops(linalg::GenericOp loops,
     return llvm::any_of(operands,
                         [&](const State &state) { return state.kind == kind; });
   };
-  if (is(State::Term) && !is(State::Cut))
+  bool hasFirsts = llvm::any_of(
+      operands, [](const State &state) { return !state.numbers.empty(); });
+  if ((is(State::Term) && !is(State::Cut)) || hasFirsts)
     return applyBody(loops, operands, over, at);
   return applyFactors(loops, *factors, operands, over, at);
 }

@@ -14,6 +14,25 @@ static const State *findFirsts(ArrayRef<State> operands) {
   return found == operands.end() ? nullptr : found;
 }
 
+/// The first indices of ranges that are within one of another axis: what is the
+/// same on all ranks of this one is added to them.
+std::optional<State> Rule::findFirstsOfSum() const {
+  bool isSum = operands.size() > 1 && op->getNumResults() == 1 &&
+               llvm::all_of(factors.operands, [](const auto &tensor) {
+                 return tensor.isAddend && tensor.dimensions.empty();
+               });
+  if (!isSum || llvm::count_if(operands, [](const State &state) {
+                  return state.kind != State::Same;
+                }) != 1)
+    return std::nullopt;
+  const State *firsts = findFirsts(operands);
+  if (!firsts)
+    return std::nullopt;
+  State sum = *firsts;
+  sum.isWithin = true;
+  return sum;
+}
+
 /// The factor of which `op` takes a range that is each rank's own.
 std::optional<size_t> Rule::findRanged() const {
   if (!findFirsts(operands))
@@ -62,11 +81,13 @@ bool Rule::fitsRanged(size_t ranged, const Blocks &blocks) {
     if (isRead)
       fits = state.isZero || isUniformAlong(state, tensor, ranged) ||
              llvm::any_of(state.layouts, [&](const Layout &layout) {
-               auto ways = findCutFactors(
-                   factors, tensor.dimensions[layout.dim], layout.blocks);
-               return ways.size() == 1 && ways[0].size() == 1 &&
-                      ways[0].begin()->first == ranged &&
-                      ways[0].begin()->second == blocks;
+               return llvm::any_of(
+                   findCutFactors(factors, tensor.dimensions[layout.dim],
+                                  layout.blocks),
+                   [&](const CutFactors &way) {
+                     return way.size() == 1 && way.begin()->first == ranged &&
+                            way.begin()->second == blocks;
+                   });
              });
     if (fits)
       continue;
@@ -136,25 +157,37 @@ bool Rule::fitsOrder() {
   return false;
 }
 
-std::optional<States> Rule::rangeResults(size_t ranged) {
-  if (hasOrder(factors) && !fitsOrder())
-    return std::nullopt;
-  const auto &firsts = findFirsts(operands)->numbers;
-  int64_t size = firsts.size() > 1 ? firsts[1] : 0;
+/// How many indices of the factor each rank has. Where its range is within one
+/// of another axis, ranks of that axis have what is between.
+std::optional<int64_t> Rule::sizeOfRanges(size_t ranged) {
+  const State &state = *findFirsts(operands);
+  const auto &firsts = state.numbers;
+  int64_t step = firsts.size() > 1 ? firsts[1] : 0;
+  int64_t size = state.isWithin ? factors.factors[ranged].size : step;
   for (auto [rank, first] : llvm::enumerate(firsts))
-    if (size <= 0 || first != static_cast<int64_t>(rank) * size)
+    if (size <= 0 || step <= 0 || step % size != 0 ||
+        first != static_cast<int64_t>(rank) * step)
       return fail("has ranges that begin at " + Twine(first) + " on rank " +
                   Twine(rank) +
                   " of the axis; wanted equal ranges, one behind "
                   "the other");
-  Blocks blocks;
-  blocks.sizes.push_back(size);
   // Of a dimension that says how many indices the whole has, as of dropout.
   auto whole = op->getAttrOfType<IntegerAttr>("size");
   if (whole && whole.getInt() != size * static_cast<int64_t>(firsts.size()))
     return fail("has ranges of " + Twine(size) + " indices of " +
                 Twine(whole.getInt()) + " on " + Twine(firsts.size()) +
                 " ranks; wanted all of them");
+  return size;
+}
+
+std::optional<States> Rule::rangeResults(size_t ranged) {
+  if (hasOrder(factors) && !fitsOrder())
+    return std::nullopt;
+  std::optional<int64_t> size = sizeOfRanges(ranged);
+  if (!size)
+    return std::nullopt;
+  Blocks blocks;
+  blocks.sizes.push_back(*size);
   const zrt::Factor &factor = factors.factors[ranged];
   if (auto rows = op->getAttrOfType<DenseI64ArrayAttr>(factor.range);
       !factor.range.empty() && rows)

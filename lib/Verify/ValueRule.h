@@ -77,9 +77,11 @@ private:
   bool fitsKinds(const Way &way);
   std::optional<State> cutResult(const Way &way, unsigned result);
   bool countsAddendsOnce();
+  std::optional<State> findFirstsOfSum() const;
   std::optional<size_t> findRanged() const;
   bool isOfRanges(unsigned operand) const;
   bool fitsRanged(size_t ranged, const Blocks &blocks);
+  std::optional<int64_t> sizeOfRanges(size_t ranged);
   std::optional<States> rangeResults(size_t ranged);
   std::optional<States> termResults();
   std::optional<States> ownResults();

@@ -268,6 +268,8 @@ std::optional<States> Rule::computeResults() {
     return sortedResults();
   if (has(State::Own))
     return ownResults();
+  if (std::optional<State> firsts = findFirstsOfSum())
+    return States{*firsts};
   if (has(State::Cut))
     return cutResults();
   return has(State::Term) ? termResults() : sameResults();

@@ -46,6 +46,8 @@ struct State {
   bool isOwn = false;
   /// Own: an integer of each rank, in their order.
   SmallVector<int64_t, 0> numbers;
+  /// Own: whether something that all ranks have is added to the numbers.
+  bool isWithin = false;
   /// Own: what ranges give that is combined, perhaps by a sum.
   bool isOfRange = false;
 

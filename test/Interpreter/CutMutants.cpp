@@ -134,11 +134,14 @@ static CutAttr halve(CutAttr cut) {
 /// none.
 static bool isOfDropout(Operation *op) {
   Value value = op->getResult(0);
-  while (value.hasOneUse() && value.getUsers().begin()->getNumOperands() == 1)
+  auto isMoved = [](Operation *user) {
+    return user->getNumOperands() == 1 || isa<arith::AddIOp>(user);
+  };
+  while (value.hasOneUse() && isMoved(*value.getUsers().begin()))
     value = value.getUsers().begin()->getResult(0);
   return op->getParentOfType<EvaluateOp>() &&
          llvm::all_of(value.getUsers(), [](Operation *user) {
-           return isa<nn::PartialDropoutOp>(user);
+           return isa<nn::PartialDropoutOp, nn::PartialAttentionOp>(user);
          });
 }
 

@@ -5,6 +5,8 @@
 // RUN: zero-opt %t/attention.mlir --zero-shard-model --zero-verify-values | FileCheck %t/attention.mlir
 // RUN: zero-opt %t/whole.mlir --zero-shard-model --zero-verify-values 2>&1 | FileCheck %t/whole.mlir
 // RUN: zero-opt %t/dropout.mlir --zero-shard-model --zero-verify-values | FileCheck %t/dropout.mlir
+// RUN: zero-opt %t/weights.mlir --zero-shard-model --zero-verify-values | FileCheck %t/weights.mlir
+// RUN: zero-opt %t/weights.mlir --zero-shard-model --zero-differentiate --zero-outline-elementwise --zero-start-exchanges --zero-verify-values | FileCheck %t/weights.mlir --check-prefix=GRADIENT
 // RUN: not zero-opt %t/odd.mlir --zero-shard-model 2>&1 | FileCheck %t/odd.mlir
 // RUN: zero-opt %t/once.mlir --zero-shard-model --zero-verify-values | FileCheck %t/once.mlir
 // RUN: zero-opt %t/once.mlir --zero-shard-model --zero-differentiate --zero-start-exchanges --zero-verify-values | FileCheck %t/once.mlir --check-prefix=GRADIENT
@@ -75,6 +77,36 @@ zero.step @train(%ids: tensor<2x8xi32>) {
   // CHECK: nn.partial_dropout %{{.*}}, %{{.*}} dim 1 of 8 p 1.000000e-01 id 3 : (tensor<2x4x16xf32>, tensor<i32>) -> tensor<2x4x16xf32>
   %d = nn.dropout %x p 0.1 id 3 : tensor<2x8x16xf32>
   %loss = nn.reduce sum %d dims [0, 1, 2] : (tensor<2x8x16xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+//--- weights.mlir
+zero.mesh @mesh <data = 1, tensor = 2, sequence = 2>
+zero.parameter @qkv : tensor<16x16xf32> = #zero.normal<std = 0.02> {zero.sharding = 1 : i64}
+zero.parameter @proj : tensor<16x16xf32> = #zero.normal<std = 0.02>
+zero.parameter @table : tensor<32x16xf32> = #zero.normal<std = 0.02> {zero.sharding = -1 : i64}
+// Which heads these are of all decides what is dropped: a range over `tensor`, and within
+// it a head over `sequence`.
+// CHECK-LABEL: zero.step @train
+// CHECK-DAG: %[[TENSORS:.*]] = arith.constant dense<[0, 2]> : tensor<2xi32>
+// CHECK-DAG: %[[SEQUENCES:.*]] = arith.constant dense<[0, 1]> : tensor<2xi32>
+// CHECK-DAG: zero.slice_value %[[TENSORS]] cut <dim 0 of [2] over <tensor = 2>>
+// CHECK-DAG: zero.slice_value %[[SEQUENCES]] cut <dim 0 of [2] over <sequence = 2>>
+// CHECK: %[[FIRST:.*]] = arith.addi %{{.*}}, %{{.*}} : tensor<i32>
+// CHECK: nn.partial_attention %[[Q:.*]], %[[Q]], %[[Q]], %[[FIRST]] causal scale 5.000000e-01 dropout 1.000000e-01 id 3 : (tensor<2x8x1x4xf32>,
+// GRADIENT: nn.partial_attention_grad {{.*}} causal scale 5.000000e-01 dropout 1.000000e-01 id 3 :
+zero.step @train(%ids: tensor<2x8xi32>, %labels: tensor<2x8xi32>) {
+  %table = zero.load @table : tensor<32x16xf32>
+  %w = zero.load @qkv : tensor<16x16xf32>
+  %x = nn.embedding %ids, %table : (tensor<2x8xi32>, tensor<32x16xf32>) -> tensor<2x8x16xf32>
+  %y = nn.linear %x, %w : (tensor<2x8x16xf32>, tensor<16x16xf32>) -> tensor<2x8x16xf32>
+  %h = tensor.expand_shape %y [[0], [1], [2, 3]] output_shape [2, 8, 4, 4] : tensor<2x8x16xf32> into tensor<2x8x4x4xf32>
+  %a, %lse = nn.attention %h, %h, %h causal scale 0.5 dropout 0.1 id 3 : (tensor<2x8x4x4xf32>, tensor<2x8x4x4xf32>, tensor<2x8x4x4xf32>) -> (tensor<2x8x4x4xf32>, tensor<2x4x8xf32>)
+  %c = tensor.collapse_shape %a [[0], [1], [2, 3]] : tensor<2x8x4x4xf32> into tensor<2x8x16xf32>
+  %p = zero.load @proj : tensor<16x16xf32>
+  %o = nn.linear %c, %p : (tensor<2x8x16xf32>, tensor<16x16xf32>) -> tensor<2x8x16xf32>
+  %logits = nn.linear %o, %table transposed : (tensor<2x8x16xf32>, tensor<32x16xf32>) -> tensor<2x8x32xf32>
+  %loss, %l = nn.cross_entropy %logits, %labels : (tensor<2x8x32xf32>, tensor<2x8xi32>) -> (tensor<f32>, tensor<2x8xf32>)
   zero.yield %loss : tensor<f32>
 }
 

@@ -400,6 +400,27 @@ zero.step @dropout(%x: tensor<2x8x4xf32> {zero.input = "x"}) {
 
 // -----
 
+// Heads within a range of another axis are some of it: a step between ranks is a
+// multiple of what each has.
+zero.mesh @mesh <data = 1, tensor = 2>
+zero.step @heads(%x: tensor<2x8x4x4xf32> {zero.input = "x"}, %begin: tensor<i32> {zero.input = "begin"}) {
+  zero.micro {
+    %o = zero.slice_value %x cut <dim 2 of [4] over <tensor = 2>> : tensor<2x8x4x4xf32> -> tensor<2x8x2x4xf32>
+    %t = arith.constant dense<[0, 3]> : tensor<2xi32>
+    %f = zero.slice_value %t cut <dim 0 of [2] over <tensor = 2>> : tensor<2xi32> -> tensor<1xi32>
+    %within = tensor.collapse_shape %f [] : tensor<1xi32> into tensor<i32>
+    %first = arith.addi %begin, %within : tensor<i32>
+    // expected-error @below {{over #zero.axes<tensor = 2> has ranges that begin at 0 on rank 0 of the axis; wanted equal ranges, one behind the other}}
+    %a, %lse = nn.partial_attention %o, %o, %o, %first scale 0.5 dropout 0.5 id 1 : (tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32>, tensor<i32>) -> (tensor<2x8x2x4xf32>, tensor<2x2x8xf32>)
+    %l = arith.constant dense<0.0> : tensor<f32>
+    zero.yield %l : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
 // Rows that go to other ranks are those of the whole.
 zero.mesh @mesh <data = 2, sequence = 2>
 zero.step @rows_of_parts(%x: tensor<8x4xf32> {zero.input = "x"}) {

@@ -233,6 +233,7 @@ struct SplatModel
 void mlir::nn::registerUpstreamFactorModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
     attachArith<arith::AddFOp, Term::Addend, Term::Addend>(context);
+    attachArith<arith::AddIOp, Term::Addend, Term::Addend>(context);
     attachArith<arith::SubFOp, Term::Addend, Term::Addend>(context);
     attachArith<arith::SelectOp, Term::None, Term::Addend, Term::Addend>(
         context);
