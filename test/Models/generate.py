@@ -146,8 +146,12 @@ class Transformer(Model):
 
     def attention(self, prefix, q, k, v, keys):
         scale = 1 / math.sqrt(self.head)
+        dropout = ""
+        if self.args.dropout:
+            dropout = f" dropout {self.args.dropout!r} id {self.dropouts}"
+            self.dropouts += 1
         self.line(f"%{prefix}_att, %{prefix}_lse = nn.attention {q}, {k}, {v} causal "
-                  f"scale {scale!r} : ({self.heads}, {keys}, {keys}) -> "
+                  f"scale {scale!r}{dropout} : ({self.heads}, {keys}, {keys}) -> "
                   f"({self.heads}, {self.lse})")
         return f"%{prefix}_att"
 
@@ -471,7 +475,7 @@ def add_transformer(parser):
                         ("sequence", 256), ("micro-batch", 4)):
         parser.add_argument("--" + flag, type=int, default=value)
     parser.add_argument("--dropout", type=float, default=0.0,
-                        help="probability, after the embedding and each block")
+                        help="probability, after the embedding and each block, and of weights")
     parser.add_argument("--share", action="append", default=[], metavar="NAME",
                         help="a parameter of a layer that all layers use")
     parser.add_argument("--freeze", action="append", default=[], metavar="NAME",

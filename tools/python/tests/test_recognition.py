@@ -106,9 +106,22 @@ def test_attention_by_hand(name, causal_layers):
 
 def test_dropout_has_ids_and_samples():
     text = imported("gpt2", train=True)
-    ids = re.findall(r"nn.dropout %\S+ p 0.1 id (\d+) : tensor<(\d+)", text)
+    ids = re.findall(r"(?:p|dropout) 0.1 id (\d+) : \(?tensor<(\d+)", text)
     assert [number for number, _ in ids] == [str(i) for i in range(len(ids))]
     assert len(ids) == 7 and {size for _, size in ids} == {"2"}
+    assert len(re.findall(r"nn.attention .* dropout", text)) == 2 and "nn.softmax" not in text
+
+
+def test_dropout_of_attention_over_what_is_no_sample():
+    """Windows of a sample would have one mask for all."""
+
+    def windows(x):
+        rows = x.reshape(8, 1, 3, 1)
+        return nn.functional.scaled_dot_product_attention(rows, rows, rows, dropout_p=0.1)
+
+    text = zero.export(Function(windows), {"x": torch.randn(4, 6)}).text
+    assert "nn.attention" not in text
+    assert re.search(r"nn.dropout %\S+ p 0.1 id 0 : tensor<4x18xf32>", text)
 
 
 def drop_by_rounding(x):

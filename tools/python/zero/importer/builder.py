@@ -394,12 +394,16 @@ class Builder(Positions):
         there are samples, so that no two samples of a run share a mask."""
         if p == 0:
             return x
-        if not 0 <= p < 1:
-            raise CannotImport(f"dropout with p = {p}: wanted 0 <= p < 1")
         y = self.reshape(x, self._by_samples(x.shape))
-        form = f"{{}} p {text.decimal(p)} id {self._draw()}"
+        form = f"{{}} p {self.draw_dropout(p)}"
         y = self.add("nn.dropout", [y], [(y.shape, y.dtype)], form, same)[0]
         return self.reshape(y, x.shape)
+
+    def draw_dropout(self, p: float) -> str:
+        """The probability, and an id of its own, as operations print them."""
+        if not 0 <= p < 1:
+            raise CannotImport(f"dropout with p = {p}: wanted 0 <= p < 1")
+        return f"{text.decimal(p)} id {self._draw()}"
 
     def random_normal(self, shape: Shape, dtype: torch.dtype) -> Value:
         """Standard normal numbers with an id of their own, dealt to samples as the

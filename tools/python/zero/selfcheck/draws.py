@@ -78,6 +78,11 @@ def random_state_kept() -> Iterator[None]:
 
 RESULT, TYPE, REST = r"^  (%[\w.$-]+) = ", r"(tensor<[^>]*>)", r"(.*)$"
 DROPOUT = re.compile(rf"{RESULT}nn\.dropout (%[\w.$#-]+) p (\S+) id \d+ : {TYPE}{REST}", re.M)
+ATTENTION = re.compile(
+    rf"^  (%[\w.$-]+), (%[\w.$-]+) = (nn\.attention .*) dropout (\S+) id \d+ "
+    rf"(: .* -> \({TYPE}, .*)$",
+    re.M,
+)
 RANDOM = re.compile(rf"{RESULT}nn\.random_normal id \d+ : {TYPE}{REST}", re.M)
 MODE = re.compile(rf"{RESULT}zero\.select_mode (%[\w.$#-]+), %[\w.$#-]+ : .*\n", re.M)
 REPLACED = ("nn.dropout", "nn.random_normal", "zero.select_mode")
@@ -85,15 +90,27 @@ REPLACED = ("nn.dropout", "nn.random_normal", "zero.select_mode")
 
 def with_known_draws(text: str) -> str:
     """The model with these values for what it draws. Evaluation is as training."""
+    text = ATTENTION.sub(_without_dropout, text)
     text = DROPOUT.sub(_kept, text)
     text = RANDOM.sub(rf"  \1 = arith.constant dense<{NORMAL}> : \2\3", text)
     while found := MODE.search(text):
         text = text[: found.start()] + text[found.end() :]
         text = re.sub(re.escape(found[1]) + r"(?![\w.$-])", lambda _: found[2], text)
+    if re.search(r" nn\.attention .* dropout ", text):
+        raise CannotCheck("the model has an nn.attention with dropout of a form that is not known")
     for name in REPLACED:
         if f" {name} " in text:
             raise CannotCheck(f"the model has a {name} of a form that is not known")
     return text
+
+
+def _without_dropout(found: re.Match) -> str:
+    """All weights are scaled, and so is their product with the values."""
+    result, rows, operation, p, types, kind = found.groups()
+    return (
+        f"  {result}.plain, {rows} = {operation} {types}\n"
+        f"  {result} = nn.dropout {result}.plain p {p} id 0 : {kind}"
+    )
 
 
 def _kept(found: re.Match) -> str:

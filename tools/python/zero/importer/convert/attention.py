@@ -39,8 +39,10 @@ def attention(
     mask, causal, blind = None, is_causal, None
     if attn_mask is not None:
         mask, causal, blind = read_mask(b, attn_mask, q, k, is_causal)
-    # nn.attention has no dropout and no gradient of its mask.
-    whole = dropout_p == 0 and not (mask is not None and mask.trained)
+    # nn.attention has no gradient of its mask, and takes its first dimension for the
+    # samples that dropout draws for.
+    trained = mask is not None and mask.trained
+    whole = not trained and (dropout_p == 0 or q.shape[0] == b.micro_batch)
     compute = fused if whole else composed
     y = compute(b, q, k, v, mask, causal, scale, dropout_p)
     if blind is not None:
@@ -117,6 +119,7 @@ def fused(b, q, k, v, mask, causal, scale, dropout_p) -> Value:
     if mask is not None:
         operands, form = operands + [mask], form + " mask {}"
     form += (" causal" if causal else "") + f" scale {decimal(scale)}"
+    form += f" dropout {b.draw_dropout(dropout_p)}" if dropout_p else ""
     rows = torch.float64 if q.dtype == torch.float64 else torch.float32
     results = [(operands[0].shape, q.dtype), (q.shape[:3], rows)]
     out = b.add("nn.attention", operands, results, form)[0]
