@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Writes a page with the table of the meshes that tests train on.
+
+Usage: mesh_table.py <page>
+
+Prints the page with what stands between its markers replaced by a table that is made of
+the commands of test/Integration/*.test: each is a model on a mesh whose axes cut it, with
+ranks as threads or as processes.
+"""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BEGIN = "<!-- Written by tools/generate-docs from test/Integration/*.test. -->"
+END = "<!-- End of what tools/generate-docs writes. -->"
+COMMAND = re.compile(r"^RUN: %python %S/train_cut\.py \S+ (\S+) (\S+) (in-process|mpi)$", re.M)
+ROLES = ("tensor", "sequence", "expert")
+RANKS = {"in-process": "threads", "mpi": "processes"}
+
+
+def read_runs():
+    """(model, mesh, kind) of each command, in the order of files and lines."""
+    for path in sorted((ROOT / "test/Integration").glob("*.test")):
+        text = path.read_text()
+        found = COMMAND.findall(text)
+        # One that is written in another way would be missing in silence.
+        if len(found) != text.count("train_cut.py"):
+            sys.exit(f"{path}: a command of train_cut.py has another form; wanted "
+                     "'RUN: %python %S/train_cut.py <folder> <model> <mesh> <kind>'")
+        yield from found
+
+
+def axes_of(mesh):
+    """The axes that cut a model, in one order."""
+    sizes = dict(axis.split("=") for axis in mesh.split(","))
+    return tuple(axis for axis in ROLES if int(sizes.get(axis, 1)) > 1)
+
+
+def make_table():
+    rows = {}
+    for model, mesh, kind in read_runs():
+        row = rows.setdefault((axes_of(mesh), mesh), {})
+        row.setdefault(model, set()).add(RANKS[kind])
+    lines = ["| cut by | mesh | models, with ranks as |", "| --- | --- | --- |"]
+    order = sorted(rows, key=lambda key: (len(key[0]), [ROLES.index(axis) for axis in key[0]]))
+    for axes, mesh in order:
+        models = ", ".join(f"{model}: {' and '.join(sorted(kinds, reverse=True))}"
+                           for model, kinds in rows[axes, mesh].items())
+        lines.append(f"| {', '.join(f'`{axis}`' for axis in axes)} | `{mesh}` | {models} |")
+    return "\n".join(lines)
+
+
+def main():
+    path = pathlib.Path(sys.argv[1])
+    page = path.read_text()
+    if page.count(BEGIN) != 1 or page.count(END) != 1:
+        sys.exit(f"{path}: wanted one line '{BEGIN}', and '{END}' behind it")
+    before, rest = page.split(BEGIN)
+    sys.stdout.write(f"{before}{BEGIN}\n{make_table()}\n{END}{rest.split(END)[1]}")
+
+
+if __name__ == "__main__":
+    main()
