@@ -217,6 +217,8 @@ static std::string findOutOfRange(const Machine &machine) {
     return zero("flops");
   if (machine.bandwidth == 0)
     return zero("bandwidth");
+  if (machine.memory > 0 && machine.reservedMemory >= machine.memory)
+    return "reserved_memory: found as much as memory, wanted less";
   if (machine.cores > 0 && machine.coreBandwidth == 0)
     return zero("core_bandwidth");
   if (machine.flopsEfficiency == 0)

@@ -2,233 +2,18 @@
 
 #include "CommandLine.h"
 #include "HuggingFace.h"
-
-#include "Predict.h"
 #include "Progress.h"
 #include "Remedies.h"
-#include "ResolveSearch.h"
 #include "SearchMeshes.h"
-#include "SearchPick.h"
+#include "SearchReport.h"
 #include "Table.h"
 
 #include "zero/Search/PlanSearch.h"
 
 #include "mlir/IR/Diagnostics.h"
 
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/JSON.h"
-
-#include <cmath>
-
 using namespace mlir;
 using namespace mlir::zero;
-
-namespace {
-
-/// A model with micro-batches of some size, and what was found of it.
-struct Searched {
-  std::unique_ptr<ModelFile> model;
-  ResolvedSearch resolved;
-  MemoryBudgets budgets;
-  SearchResult result;
-
-  Unit getUnit() const {
-    return unitOf(*model->get().getOps<StepOp>().begin());
-  }
-};
-
-} // namespace
-
-//===----------------------------------------------------------------------===//
-// In words
-//===----------------------------------------------------------------------===//
-
-/// "0.5 by 1,000,000" of the optimizer states, in elements of a sub-group.
-static std::string describeOffload(const PlannedPoint &point) {
-  const TrainConfig &config = point.config;
-  if (!config.offloadOptimizer)
-    return "-";
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << llvm::format("%g", config.offloadOptimizer->ratio) << " by "
-     << formatCount(config.offloadOptimizer->subGroupSize);
-  if (point.fileBytes) // States may all be too small for them.
-    os << " in files";
-  if (config.offloadOptimizer->parameters)
-    os << ", with parameters";
-  return text;
-}
-
-static bool isIn(const SearchResult &result, const PlannedPoint &point) {
-  return result.pick && result.pick->bytes == point.bytes &&
-         result.pick->hostBytes == point.hostBytes &&
-         result.pick->fileBytes == point.fileBytes &&
-         result.pick->seconds == point.seconds;
-}
-
-static std::string describeNote(const SearchResult &result, int64_t budget,
-                                const PlannedPoint &point) {
-  if (isIn(result, point))
-    return "<- pick";
-  return budget && point.countedBytes > budget ? "above the budget" : "";
-}
-
-/// What of a table is about host memory or files comes where something is
-/// there.
-static void printFront(const SearchResult &result, int64_t budget,
-                       const Unit &unit) {
-  auto uses = [&](int64_t PlannedPoint::*bytes) {
-    return llvm::any_of(result.front, [&](const PlannedPoint &point) {
-      return point.*bytes != 0;
-    });
-  };
-  bool isOffloading = uses(&PlannedPoint::hostBytes);
-  bool usesFiles = uses(&PlannedPoint::fileBytes);
-  Table table;
-  auto add = [&](std::string memory, std::string host, std::string files,
-                 SmallVector<std::string> time, std::string offloaded,
-                 SmallVector<std::string> rest) {
-    SmallVector<std::string> row = {std::move(memory)};
-    if (isOffloading)
-      row.push_back(std::move(host));
-    if (usesFiles)
-      row.push_back(std::move(files));
-    llvm::append_range(row, time);
-    if (isOffloading)
-      row.push_back(std::move(offloaded));
-    llvm::append_range(row, rest);
-    table.add(std::move(row));
-  };
-  auto formatAny = [](int64_t bytes) {
-    return bytes ? formatBytes(bytes) : "-";
-  };
-  add("memory", "on host", "in files",
-      {"an update", unit.name + "s/s a rank", "stage", "recomputed"},
-      "offloaded",
-      {"overlap", "reduce bucket", "gather bucket", "ahead", "live", "reuse",
-       "kept whole", ""});
-  for (const PlannedPoint &point : result.front) {
-    const TrainConfig &config = point.config;
-    bool isThree = config.stage == 3;
-    auto only = [](bool applies, int64_t value) {
-      return applies ? formatCount(value) : "-";
-    };
-    add(formatBytes(point.bytes), formatAny(point.hostBytes),
-        formatAny(point.fileBytes),
-        {formatSeconds(point.seconds),
-         formatCount(std::llround(speedOf(point, unit))),
-         std::to_string(config.stage), describeCheckpoint(config.checkpoint)},
-        describeOffload(point),
-        {config.overlapCommunication ? "yes" : "no",
-         formatCount(config.reduceBucketSize),
-         only(config.stage == 1 || config.stage == 2,
-              config.allgatherBucketSize),
-         only(isThree, config.prefetchBucketSize),
-         only(isThree, config.maxLiveParameters),
-         only(isThree, config.maxReuseDistance),
-         only(isThree, config.parameterPersistenceThreshold),
-         describeNote(result, budget, point)});
-  }
-  table.print(llvm::outs());
-}
-
-static void printBudgets(const MemoryBudgets &budgets, bool isMachines,
-                         const Machine &machine) {
-  if (budgets.device)
-    llvm::outs() << formatBytes(budgets.device) << " a rank"
-                 << (isMachines ? ", which " + machine.name + " has" : "");
-  else
-    llvm::outs() << "any memory";
-  if (budgets.host)
-    llvm::outs() << ", and " << formatBytes(budgets.host) << " of the host";
-}
-
-static void printSearch(const Searched &searched, const Machine &machine) {
-  const SearchResult &result = searched.result;
-  const TrainConfig &base = searched.resolved.base;
-  llvm::outs() << searched.model->getPath() << ": "
-               << plural(base.worldRanks(), "rank") << ", "
-               << plural(base.accumulation, "micro-batch", "es")
-               << " an update, predicted for " << machine.name << "; ";
-  printBudgets(searched.budgets, base.memoryBudget == 0, machine);
-  llvm::outs() << "\n";
-  for (StringRef key : getSearchedKeys())
-    if (llvm::is_contained(base.given, key.str()))
-      llvm::outs() << "fixed by the configuration: " << key << "\n";
-  for (int64_t stage : result.excludedStages)
-    llvm::outs() << "stage " << stage
-                 << ": what outlives a step exceeds the budget\n";
-  for (const auto &[stage, reason] : searched.resolved.refused)
-    llvm::outs() << "stage " << stage << ": " << reason << "\n";
-  if (!result.whyNotInFiles.empty())
-    llvm::outs() << "no state in files: " << result.whyNotInFiles << "\n";
-  if (result.countsHost)
-    llvm::outs() << "states too small for files stay in host memory; without "
-                    "--host-memory-budget, the budget of the device counts "
-                    "them\n";
-  llvm::outs() << plural(result.planned, "plan") << " made; those whose times "
-               << "differ by more than a prediction's error, in elements:\n\n";
-  printFront(result, searched.budgets.device, searched.getUnit());
-}
-
-/// One line for each of several micro-batches, the pick of all first.
-static void printMicroBatches(ArrayRef<Searched> all, const Searched &best) {
-  if (all.size() == 1)
-    return;
-  Table table;
-  table.add({"samples of a micro-batch", "micro-batches an update",
-             best.getUnit().name + "s/s a rank", "memory", "stage",
-             "recomputed", ""});
-  for (const Searched &each : all) {
-    const TrainConfig &base = each.resolved.base;
-    SmallVector<std::string> row = {formatCount(base.microBatch),
-                                    formatCount(base.accumulation)};
-    if (const auto &pick = each.result.pick)
-      row.append({formatCount(std::llround(speedOf(*pick, each.getUnit()))),
-                  formatBytes(pick->bytes), std::to_string(pick->config.stage),
-                  describeCheckpoint(pick->config.checkpoint),
-                  &each == &best ? "<- pick" : ""});
-    else
-      row.append({"-", formatBytes(each.result.front.front().bytes), "-", "-",
-                  "above the budget"});
-    table.add(std::move(row));
-  }
-  table.print(llvm::outs());
-  llvm::outs() << "\n";
-}
-
-//===----------------------------------------------------------------------===//
-// Files
-//===----------------------------------------------------------------------===//
-
-static void writeSearch(raw_ostream &os, ArrayRef<Searched> all,
-                        const Searched &best, const Machine &machine) {
-  const SearchResult &result = best.result;
-  llvm::json::OStream json(os, /*IndentSize=*/2);
-  json.object([&] {
-    json.attribute("ranks", best.resolved.base.worldRanks());
-    json.attribute("machine", machine.name);
-    json.attribute("memory_budget", best.budgets.device);
-    json.attribute("host_memory_budget", best.budgets.host);
-    json.attribute("plans", result.planned);
-    json.attributeArray("front", [&] {
-      for (const PlannedPoint &point : result.front)
-        writePoint(json, point);
-    });
-    json.attributeArray("micro_batches", [&] {
-      for (const Searched &each : all)
-        if (each.result.pick)
-          writePoint(json, *each.result.pick);
-    });
-    if (!result.pick)
-      return;
-    json.attributeBegin("pick");
-    writePoint(json, *result.pick);
-    json.attributeEnd();
-  });
-  os << "\n";
-}
 
 /// What the smallest plan needs, and what would make it fit.
 static LogicalResult reportNoFit(Searched &searched,
@@ -255,8 +40,9 @@ static LogicalResult reportNoFit(Searched &searched,
 // The search
 //===----------------------------------------------------------------------===//
 
-/// Searches for one model.
-static FailureOr<Searched> search(std::unique_ptr<ModelFile> model,
+/// Searches for one model, which is moved to the result; where that fails it
+/// stays where it is.
+static FailureOr<Searched> search(std::unique_ptr<ModelFile> &model,
                                   const SearchOptions &options,
                                   Machine &machine) {
   if (!model->isModel())
@@ -275,23 +61,22 @@ static FailureOr<Searched> search(std::unique_ptr<ModelFile> model,
   if (failed(read))
     return failure();
   machine = *read;
-  Searched searched{std::move(model), std::move(*resolved), {}, {}};
-  const TrainConfig &base = searched.resolved.base;
-  searched.budgets = {base.memoryBudget, base.hostMemoryBudget};
+  const TrainConfig &base = resolved->base;
+  MemoryBudgets budgets = {base.memoryBudget, base.hostMemoryBudget};
   if (base.memoryBudget == 0 && machine.memory > 0)
-    searched.budgets.device = machine.memory - machine.reservedMemory;
-  const Progress progress(searched.model->getPath().str());
+    budgets.device = machine.memory - machine.reservedMemory;
+  const Progress progress(model->getPath().str());
   SearchRequest request;
-  request.bases = searched.resolved.stages;
+  request.bases = resolved->stages;
   request.machine = machine;
-  request.budgets = searched.budgets;
-  request.offload = searched.resolved.offload;
+  request.budgets = budgets;
+  request.offload = resolved->offload;
   request.onPlan = [&](int64_t plans) { progress.show(plans); };
-  FailureOr<SearchResult> result = searchPlans(searched.model->get(), request);
+  FailureOr<SearchResult> result = searchPlans(model->get(), request);
   if (failed(result))
     return failure();
-  searched.result = std::move(*result);
-  return std::move(searched);
+  return Searched{std::move(model), std::move(*resolved), budgets,
+                  std::move(*result)};
 }
 
 /// Whether `a` is faster than `b` by as much as predictions tell apart, or as
@@ -320,7 +105,7 @@ static LogicalResult searchMicroBatches(const SearchOptions &options,
     ScopedDiagnosticHandler quiet(
         model->get().getContext(),
         [&](Diagnostic &diagnostic) { return success(samples > 1); });
-    FailureOr<Searched> next = search(std::move(model), options, machine);
+    FailureOr<Searched> next = search(model, options, machine);
     if (failed(next))
       return success(samples > 1);
     all.push_back(std::move(*next));
@@ -340,7 +125,7 @@ static LogicalResult runSearch(std::vector<std::unique_ptr<ModelFile>> models,
   if (models.empty() && failed(searchMicroBatches(options, all, machine)))
     return failure();
   for (std::unique_ptr<ModelFile> &model : models) {
-    FailureOr<Searched> next = search(std::move(model), options, machine);
+    FailureOr<Searched> next = search(model, options, machine);
     if (failed(next))
       return failure();
     all.push_back(std::move(*next));
