@@ -353,8 +353,8 @@ static bool canWin(const StageSearch &stage, const PlannedPoint &best,
          best.seconds * (1 + (isSmaller ? kSameTime : -kSameTime));
 }
 
-/// The best plan of all stages.
-static const StageSearch &findBest(ArrayRef<StageSearch> stages) {
+/// The stage with the best plan.
+static StageSearch &findBest(MutableArrayRef<StageSearch> stages) {
   return *std::min_element(
       stages.begin(), stages.end(),
       [](const StageSearch &a, const StageSearch &b) {
@@ -380,7 +380,7 @@ LogicalResult PlanSearch::improve(MutableArrayRef<StageSearch> stages) {
         failed(stage.shrink(fastest * (1 + kSameTime))))
       return failure();
   }
-  return success();
+  return findBest(stages).tryRecomputation();
 }
 
 FailureOr<SearchResult> PlanSearch::run() {

@@ -273,6 +273,20 @@ LogicalResult StageSearch::refine() {
   return success();
 }
 
+LogicalResult StageSearch::tryRecomputation() {
+  const Choice best = findBest();
+  for (auto [index, dimension] : llvm::enumerate(dimensions))
+    for (unsigned value : {dimension.lean / 2, dimension.lean}) {
+      if (!dimension.isRecomputation || isComplete)
+        continue;
+      Choice choice = best;
+      choice[index] = value;
+      if (failed(evaluate(choice)))
+        return failure();
+    }
+  return success();
+}
+
 /// Halves what is left below the value until that costs too much.
 LogicalResult StageSearch::shrinkOne(Choice &choice, size_t index,
                                      double seconds) {

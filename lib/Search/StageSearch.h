@@ -51,6 +51,8 @@ public:
   LogicalResult refine();
   /// Plans of no more than `seconds` that need less memory than the best.
   LogicalResult shrink(double seconds);
+  /// The best plan with more recomputed, for what less memory would cost.
+  LogicalResult tryRecomputation();
   /// The best plan so far.
   const PlannedPoint &getBest() const { return known.at(findBest()); }
   bool fitsAny() const { return budgets.hold(getBest()); }

@@ -61,10 +61,7 @@ static FailureOr<Searched> search(std::unique_ptr<ModelFile> &model,
   if (failed(read))
     return failure();
   machine = *read;
-  const TrainConfig &base = resolved->base;
-  MemoryBudgets budgets = {base.memoryBudget, base.hostMemoryBudget};
-  if (base.memoryBudget == 0 && machine.memory > 0)
-    budgets.device = machine.memory - machine.reservedMemory;
+  const MemoryBudgets budgets = budgetsOf(resolved->base, machine);
   const Progress progress(model->getPath().str());
   SearchRequest request;
   request.bases = resolved->stages;

@@ -76,12 +76,11 @@ static void printBest(const MeshSearchResult &result, const Unit &unit,
 }
 
 static void printMeshes(const MeshSearchResult &result, const Unit &unit,
-                        const MeshSearchRequest &request, StringRef path) {
+                        const MeshSearchRequest &request,
+                        const TrainConfig &base, StringRef path) {
   llvm::outs() << path << ": " << plural(request.ranks, "rank")
                << ", predicted for " << request.machine.name << "; "
-               << (request.budgets.device
-                       ? formatBytes(request.budgets.device) + " a rank"
-                       : "any memory")
+               << describeBudget(request.budgets, base, request.machine)
                << "\n";
   printLeftOut(result);
   llvm::outs() << plural(result.planned, "plan") << " made on "
@@ -191,7 +190,7 @@ LogicalResult mlir::zero::runMeshSearch(ModelFile &model,
   MeshSearchRequest request;
   request.ranks = base->worldRanks();
   request.machine = *machine;
-  request.budgets = {base->memoryBudget, base->hostMemoryBudget};
+  request.budgets = budgetsOf(*base, *machine);
   request.resolve =
       [&](const MeshShape &shape) -> FailureOr<std::vector<TrainConfig>> {
     FailureOr<ResolvedSearch> resolved =
@@ -205,7 +204,7 @@ LogicalResult mlir::zero::runMeshSearch(ModelFile &model,
     return failure();
   const Unit unit = unitOf(*model.get().getOps<StepOp>().begin());
   if (options.jsonFile != "-")
-    printMeshes(*result, unit, request, model.getPath());
+    printMeshes(*result, unit, request, *base, model.getPath());
   if (!options.jsonFile.empty() &&
       failed(writeText(options.jsonFile, [&](raw_ostream &os) {
         writeMeshes(os, *result, unit, request);

@@ -29,6 +29,23 @@ double mlir::zero::speedOf(const PlannedPoint &point, const Unit &unit) {
          static_cast<double>(point.config.worldRanks());
 }
 
+MemoryBudgets mlir::zero::budgetsOf(const TrainConfig &base,
+                                    const Machine &machine) {
+  MemoryBudgets budgets = {base.memoryBudget, base.hostMemoryBudget};
+  if (base.memoryBudget == 0 && machine.memory > 0)
+    budgets.device = machine.memory - machine.reservedMemory;
+  return budgets;
+}
+
+std::string mlir::zero::describeBudget(const MemoryBudgets &budgets,
+                                       const TrainConfig &base,
+                                       const Machine &machine) {
+  if (budgets.device == 0)
+    return "any memory";
+  return formatBytes(budgets.device) + " a rank" +
+         (base.memoryBudget ? "" : ", which " + machine.name + " has");
+}
+
 std::string mlir::zero::describeCheckpoint(const CheckpointConfig &checkpoint) {
   if (!checkpoint.isEnabled())
     return "none";

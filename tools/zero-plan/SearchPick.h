@@ -23,6 +23,14 @@ Unit unitOf(StepOp model);
 /// Units a second of one rank.
 double speedOf(const PlannedPoint &point, const Unit &unit);
 
+/// The budgets that are given; without one, what `machine` has beside what a
+/// process reserves.
+MemoryBudgets budgetsOf(const TrainConfig &base, const Machine &machine);
+
+/// "20.00 GiB a rank", "76.10 GiB a rank, which h100 has", "any memory".
+std::string describeBudget(const MemoryBudgets &budgets,
+                           const TrainConfig &base, const Machine &machine);
+
 /// "none", "all of 0-5", "cheap of all, 2 together".
 std::string describeCheckpoint(const CheckpointConfig &checkpoint);
 

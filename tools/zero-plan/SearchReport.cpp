@@ -106,25 +106,17 @@ static void printFront(const SearchResult &result, int64_t budget,
   table.print(llvm::outs());
 }
 
-static void printBudgets(const MemoryBudgets &budgets, bool isMachines,
-                         const Machine &machine) {
-  if (budgets.device)
-    llvm::outs() << formatBytes(budgets.device) << " a rank"
-                 << (isMachines ? ", which " + machine.name + " has" : "");
-  else
-    llvm::outs() << "any memory";
-  if (budgets.host)
-    llvm::outs() << ", and " << formatBytes(budgets.host) << " of the host";
-}
-
 void mlir::zero::printSearch(const Searched &searched, const Machine &machine) {
   const SearchResult &result = searched.result;
   const TrainConfig &base = searched.resolved.base;
   llvm::outs() << searched.model->getPath() << ": "
                << plural(base.worldRanks(), "rank") << ", "
                << plural(base.accumulation, "micro-batch", "es")
-               << " an update, predicted for " << machine.name << "; ";
-  printBudgets(searched.budgets, base.memoryBudget == 0, machine);
+               << " an update, predicted for " << machine.name << "; "
+               << describeBudget(searched.budgets, base, machine);
+  if (searched.budgets.host)
+    llvm::outs() << ", and " << formatBytes(searched.budgets.host)
+                 << " of the host";
   llvm::outs() << "\n";
   for (StringRef key : getSearchedKeys())
     if (llvm::is_contained(base.given, key.str()))
