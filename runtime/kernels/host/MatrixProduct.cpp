@@ -1,55 +1,16 @@
 #include "kernels/host/MatrixProduct.h"
 
 #include "kernels/host/Host.h"
-
-#include <dnnl.hpp>
+#include "kernels/host/OneDnn.h"
 
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <string>
 
-extern "C" {
-int omp_get_max_threads(void);
-void omp_set_num_threads(int);
-}
-
 namespace zrt::host {
 
 namespace {
-
-/// While it lives, oneDNN prepares primitives for one thread, and runs them on
-/// the thread that calls.
-class OneThread {
-public:
-  OneThread() : before(omp_get_max_threads()) { omp_set_num_threads(1); }
-  ~OneThread() { omp_set_num_threads(before); }
-
-private:
-  int before;
-};
-
-dnnl::memory::data_type dnnlType(DataType type) {
-  return type == DataType::BF16 ? dnnl::memory::data_type::bf16
-                                : dnnl::memory::data_type::f32;
-}
-
-/// bf16 is only worth its name where the machine multiplies it; f16 never is
-/// in this oneDNN. Elsewhere products run in f32, from copies.
-bool computesIn(DataType type) {
-  if (type == DataType::F32)
-    return true;
-  if (type != DataType::BF16)
-    return false;
-  dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
-  return isa == dnnl::cpu_isa::avx512_core_bf16 ||
-         isa == dnnl::cpu_isa::avx512_core_amx;
-}
-
-const dnnl::engine &engine() {
-  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
-  return cpu;
-}
 
 /// How one dimension is cut: `count` blocks of `size`, the last maybe smaller.
 struct Cut {
@@ -142,7 +103,7 @@ struct MatrixProduct::Impl {
         rows(Cuts(shape).rows), columns(Cuts(shape).columns),
         firstBlock(shape.firstRow / rows.size),
         lastBlock((shape.lastRow + rows.size - 1) / rows.size),
-        stream(engine()) {
+        stream(dnnlEngine()) {
     OneThread scope;
     for (int r = 0; r < 2; ++r)
       for (int c = 0; c < 2; ++c)
@@ -194,7 +155,7 @@ struct MatrixProduct::Impl {
     dnnl::matmul::desc description =
         shape.bias ? dnnl::matmul::desc(block.a, block.b, block.bias, block.c)
                    : dnnl::matmul::desc(block.a, block.b, block.c);
-    dnnl::matmul::primitive_desc made(description, attributes, engine());
+    dnnl::matmul::primitive_desc made(description, attributes, dnnlEngine());
     block.primitive = dnnl::matmul(made);
     block.scratch = made.scratchpad_desc();
     scratchBytes = std::max(scratchBytes, block.scratch.get_size());
@@ -203,11 +164,11 @@ struct MatrixProduct::Impl {
   void bind(Arguments &to, const Block &block) {
     if (!block.primitive)
       return;
-    to.a = dnnl::memory(block.a, engine(), nullptr);
-    to.b = dnnl::memory(block.b, engine(), nullptr);
-    to.bias = dnnl::memory(block.bias, engine(), nullptr);
-    to.c = dnnl::memory(block.c, engine(), nullptr);
-    to.scratch = dnnl::memory(block.scratch, engine(), nullptr);
+    to.a = dnnl::memory(block.a, dnnlEngine(), nullptr);
+    to.b = dnnl::memory(block.b, dnnlEngine(), nullptr);
+    to.bias = dnnl::memory(block.bias, dnnlEngine(), nullptr);
+    to.c = dnnl::memory(block.c, dnnlEngine(), nullptr);
+    to.scratch = dnnl::memory(block.scratch, dnnlEngine(), nullptr);
     to.list[0] = {DNNL_ARG_SRC, to.a.get()};
     to.list[1] = {DNNL_ARG_WEIGHTS, to.b.get()};
     to.list[2] = {DNNL_ARG_DST, to.c.get()};
@@ -241,8 +202,9 @@ struct MatrixProduct::Impl {
     setAddress(to.scratch, scratch);
     if (shape.bias)
       setAddress(to.bias, bias + j * bytes);
-    check(dnnl_primitive_execute(blocks[rowTail][columnTail].primitive.get(),
-                                 stream.get(), shape.bias ? 5 : 4, to.list));
+    checkDnnl(
+        dnnl_primitive_execute(blocks[rowTail][columnTail].primitive.get(),
+                               stream.get(), shape.bias ? 5 : 4, to.list));
     if (!isPart)
       return;
     int64_t width = columnTail ? columns.tail() : columns.size;
@@ -253,14 +215,8 @@ struct MatrixProduct::Impl {
   }
 
   static void setAddress(dnnl::memory &memory, const void *address) {
-    check(
+    checkDnnl(
         dnnl_memory_set_data_handle(memory.get(), const_cast<void *>(address)));
-  }
-
-  static void check(dnnl_status_t status) {
-    if (status != dnnl_success)
-      throw std::runtime_error("matrix product: oneDNN reports status " +
-                               std::to_string(status));
   }
 
   void multiply(const void *a, const void *b, const void *bias, void *c,

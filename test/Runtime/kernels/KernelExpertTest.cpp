@@ -330,6 +330,46 @@ TEST(KernelGroupedMatmul, GradientOfTheMatrices) {
     }
 }
 
+/// More rows and columns than a product has at once.
+TEST(KernelGroupedMatmul, OfManyRowsAndColumns) {
+  const std::vector<int32_t> ends = {300, 300, 333};
+  const int64_t rows = 340, width = 270, columns = 290;
+  for (DataType type : kFloats) {
+    const std::vector<Array> inputs = {randomArray(type, {rows, width}, 1),
+                                       randomArray(type, {rows, columns}, 2),
+                                       someOffsets(ends)};
+    auto gradient = [&](const std::vector<Array> &in) {
+      Values d(ends.size() * width * columns, 0.0);
+      for (size_t e = 0; e < ends.size(); ++e)
+        for (int64_t s = e ? ends[e - 1] : 0; s < ends[e]; ++s)
+          for (int64_t k = 0; k < width; ++k)
+            for (int64_t n = 0; n < columns; ++n)
+              d[(e * width + k) * columns + n] +=
+                  in[0][s * width + k] * in[1][s * columns + n];
+      return std::vector<Values>{d};
+    };
+    const TensorType matrices = {
+        type, {static_cast<int64_t>(ends.size()), width, columns}};
+    checkKernel(makeSpec("nn.grouped_matmul_grad", inputs, {matrices}), inputs,
+                gradient, toleranceOf(type));
+    const std::vector<Array> others = {
+        inputs[0], randomArray(type, matrices.shape, 3), inputs[2]};
+    auto forward = [&](const std::vector<Array> &in) {
+      Values c(rows * columns, 0.0);
+      for (size_t e = 0; e < ends.size(); ++e)
+        for (int64_t s = e ? ends[e - 1] : 0; s < ends[e]; ++s)
+          for (int64_t k = 0; k < width; ++k)
+            for (int64_t n = 0; n < columns; ++n)
+              c[s * columns + n] +=
+                  in[0][s * width + k] * in[1][(e * width + k) * columns + n];
+      return std::vector<Values>{c};
+    };
+    checkKernel(
+        makeSpec("nn.grouped_matmul", others, {{type, {rows, columns}}}),
+        others, forward, toleranceOf(type));
+  }
+}
+
 TEST(KernelGroupedMatmul, OffsetsThatDoNotCutTheRowsAreErrors) {
   for (const std::vector<int32_t> &ends :
        {std::vector<int32_t>{2, 1}, {-1, 3}, {2, 5}}) {
