@@ -55,7 +55,7 @@ def traced_layers(monkeypatch) -> list[int]:
 
     def counted(module, *others):
         lists = [child for child in module.modules() if isinstance(child, nn.ModuleList)]
-        seen.append(len(lists[0]) if lists else 0)
+        seen.append(len(list(lists[0])) if lists else 0)
         return capture(module, *others)
 
     monkeypatch.setattr(model, "capture", counted)
@@ -107,6 +107,30 @@ def test_layers_that_come_out_different_are_all_traced(number, monkeypatch):
     short = export(module, batch, traces_all_layers=False)
     assert seen == [TRACED, LAYERS]
     assert short.text == export(module, batch).text
+
+
+def test_the_length_of_the_list_is_that_of_all_layers(monkeypatch):
+    class Mean(Stack):
+        def forward(self, x):
+            for layer in self.layers:
+                x = layer(x)
+            return x.square().mean() / len(self.layers)
+
+    module, batch = Mean(), {"x": torch.ones(2, 4)}
+    seen = traced_layers(monkeypatch)
+    short = export(module, batch, traces_all_layers=False)
+    assert seen == [TRACED]
+    assert numbered(short.text) == numbered(export(module, batch).text)
+
+
+def test_a_layer_that_is_asked_for_by_number_is_all_traced(monkeypatch):
+    class Last(Stack):
+        def forward(self, x):
+            return super().forward(self.layers[-1](x))
+
+    seen = traced_layers(monkeypatch)
+    export(Last(), {"x": torch.ones(2, 4)}, traces_all_layers=False)
+    assert seen == [TRACED, LAYERS]
 
 
 def test_a_result_of_an_earlier_layer_is_all_traced(monkeypatch):

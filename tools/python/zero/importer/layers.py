@@ -30,6 +30,15 @@ class Differ(Exception):
     """The layers are not, or not seen to be, the same."""
 
 
+class FirstLayers(nn.ModuleList):
+    """The first layers of a list, which has the length of all of it."""
+
+    whole = 0
+
+    def __len__(self) -> int:
+        return self.whole or super().__len__()
+
+
 @dataclass
 class Repeated:
     """A list of layers, by its path in the module."""
@@ -44,8 +53,10 @@ class Repeated:
         parent, _, name = self.path.rpartition(".")
         owner = self.module.get_submodule(parent)
         layers = owner._modules[name]
-        owner._modules[name] = nn.ModuleList(list(layers)[:TRACED])
-        owner._modules[name].training = layers.training
+        first = FirstLayers(list(layers)[:TRACED])
+        first.training = layers.training
+        first.whole = self.count
+        owner._modules[name] = first
         try:
             yield
         finally:
