@@ -69,7 +69,10 @@ void CommandBuilder::visitGradStats(GradStatsOp stats) {
       spec.ints["first"] = {isFirst};
       spec.ints["exact"] = {step.getTraining()->getDeterministic()};
       spec.ints["base"] = {piece.base};
-      if (!partition.getOptimizerInterface().takesGradients())
+      // What another stage counts is looked at here too, so that there is
+      // always a first one, which clears.
+      if (!partition.getOptimizerInterface().takesGradients() ||
+          !partition.isCountedIn(mesh.stage))
         spec.ints["finite_only"] = {1};
       // Elements that several ranks have count once.
       AxesAttr copies =

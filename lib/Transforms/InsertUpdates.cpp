@@ -41,8 +41,7 @@ static Value judge(OpBuilder &builder, StepOp step,
   MeshAxes mesh = getMesh(step->getParentOfType<ModuleOp>(), training);
   SmallVector<Attribute> names;
   for (PartitionOp partition : trained)
-    if (partition.isCountedIn(mesh.stage))
-      names.push_back(FlatSymbolRefAttr::get(partition.getSymNameAttr()));
+    names.push_back(FlatSymbolRefAttr::get(partition.getSymNameAttr()));
   Value stats = GradStatsOp::create(builder, loc, builder.getArrayAttr(names));
   const bool isWeighted = step.hasWeights();
   if (!training.isSilent() || mesh.model)

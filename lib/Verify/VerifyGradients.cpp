@@ -415,8 +415,7 @@ bool Gradients::isComplete(const Cell &cell, PartitionOp partition) const {
          (cell.isCombined || partition.getReplicas() == 1);
 }
 
-/// Stages add up what each of them has reduced, complete, and once. The first
-/// of them counts it in the norm.
+/// Stages add up what each of them has reduced, complete, and once.
 LogicalResult Gradients::visitTie(TieGradientsOp tie) {
   FailureOr<Store *> store = findStore(tie, tie.getPartitionAttr());
   if (failed(store))
@@ -432,8 +431,6 @@ LogicalResult Gradients::visitTie(TieGradientsOp tie) {
              << tie.getPartitionAttr()
              << " before they are reduced and complete";
     cell.isTied = true;
-    if (!partition.isCountedIn(tables.mesh.stage))
-      cell.checkedBy = tie;
   }
   return success();
 }
@@ -441,10 +438,6 @@ LogicalResult Gradients::visitTie(TieGradientsOp tie) {
 /// What stages share is counted by the first of them, once it is added up.
 LogicalResult Gradients::verifyCounted(GradStatsOp stats, PartitionOp partition,
                                        const Cell &cell) {
-  if (!partition.isCountedIn(tables.mesh.stage))
-    return stats.emitOpError("counts gradients of @")
-           << partition.getSymName() << ", which stage "
-           << partition.getStages()->front() << " counts";
   if (partition.getStages() && !cell.isTied)
     return stats.emitOpError("checks gradients of @")
            << partition.getSymName()

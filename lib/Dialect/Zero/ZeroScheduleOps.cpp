@@ -131,6 +131,9 @@ std::pair<int64_t, int64_t> GradStatsOp::getRange(unsigned index,
 }
 
 LogicalResult GradStatsOp::verify() {
+  if (getPartitions().empty())
+    return emitOpError("names no partition, and would keep what the update "
+                       "before has found; wanted one at least");
   if (!getRanges() || getRanges()->size() == 2 * getPartitions().size())
     return success();
   return emitOpError("has ")

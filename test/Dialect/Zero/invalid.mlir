@@ -541,12 +541,27 @@ zero.parameter @a : tensor<4xf32> = #zero.ones unused average 0.5
 
 // -----
 
+zero.step @grad_stats_of_nothing(%x: tensor<f32>) {
+  zero.micro {
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+    // expected-error @+1 {{names no partition, and would keep what the update before has found; wanted one at least}}
+    %s = zero.grad_stats []
+  }
+}
+
+// -----
+
+zero.parameter @w : tensor<4xf32> = #zero.zeros
+zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4]
+  members [#zero.member<@w at 0 size 4>] compute f32 gradient f32 optimizer #zero.adam<>
 zero.step @judge_micro_batches(%x: tensor<f32>) {
   zero.micro {
     zero.yield %x : tensor<f32>
   }
   zero.apply {
-    %s = zero.grad_stats []
+    %s = zero.grad_stats [@p0]
     // expected-error @+1 {{has 0 micro-batches, wanted 1 or more}}
     %v = zero.judge %s clip 1.0 divisor 2.0 micro_batches 0
   }
