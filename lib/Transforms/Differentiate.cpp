@@ -140,19 +140,25 @@ static void sendValues(Block &block, Operation *last,
     builder.insert(send);
 }
 
-/// Sends the stage before the gradient of what it gave: zeros where the loss
-/// does not depend on it.
-static void sendGradient(OpBuilder &builder, ReceiveValueOp receive,
-                         Value gradient) {
+/// Sends the stage before the gradients of what it gave, in the order in which
+/// it gets them: zeros where the loss does not depend on a value.
+static void sendGradients(OpBuilder &builder,
+                          MutableArrayRef<ReceiveValueOp> received,
+                          MutableArrayRef<Value> gradients) {
   OpBuilder::InsertionGuard guard(builder);
-  if (gradient)
+  Operation *before = nullptr;
+  for (auto [receive, gradient] : llvm::zip_equal(received, gradients)) {
+    if (!gradient)
+      gradient = arith::ConstantOp::create(
+          builder, receive.getLoc(), builder.getZeroAttr(receive.getType()));
     builder.setInsertionPointAfterValue(gradient);
-  else
-    gradient = arith::ConstantOp::create(
-        builder, receive.getLoc(), builder.getZeroAttr(receive.getType()));
-  SendValueOp::create(builder, receive.getLoc(), gradient,
-                      receive.getNameAttr(), builder.getUnitAttr(),
-                      receive.getCutsAttr());
+    if (before && builder.getInsertionPoint() != builder.getBlock()->end() &&
+        !before->isBeforeInBlock(&*builder.getInsertionPoint()))
+      builder.setInsertionPointAfter(before);
+    before = SendValueOp::create(builder, receive.getLoc(), gradient,
+                                 receive.getNameAttr(), builder.getUnitAttr(),
+                                 receive.getCutsAttr());
+  }
 }
 
 /// What an update makes an average move towards comes as its gradient: so it is
@@ -216,11 +222,11 @@ LogicalResult Differentiate::differentiateStep(StepOp step,
     seed = LossSeedOp::create(builder, loc, loss ? loss.getType() : scalar,
                               Value());
   trackAverages(builder, tracked, seed, withGradient);
+  SmallVector<Value> handedBack(transfers.received.size());
   auto complete = [&](unsigned index, Value gradient) {
     if (index >= trained->size())
-      return sendGradient(builder, transfers.received[index - trained->size()],
-                          gradient);
-    if (!gradient)
+      handedBack[index - trained->size()] = gradient;
+    if (index >= trained->size() || !gradient)
       return;
     ParameterOp parameter = (trained->begin() + index)->first;
     OpBuilder::InsertionGuard guard(builder);
@@ -232,6 +238,7 @@ LogicalResult Differentiate::differentiateStep(StepOp step,
   };
   if (failed(differentiate(builder, forward, seeds, variables, complete)))
     return failure();
+  sendGradients(builder, transfers.received, handedBack);
   sendValues(forward, last, transfers);
   YieldOp::create(builder, loc, loss ? ValueRange(loss) : ValueRange(), weight,
                   /*outputs=*/ArrayAttr());

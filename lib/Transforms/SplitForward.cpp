@@ -44,7 +44,7 @@ private:
   ForwardOp forward;
   /// What the backward pass has of each value of the forward pass.
   DenseMap<Value, Value> provided;
-  /// The stash of a value, by its root.
+  /// The stash of a value.
   DenseMap<Value, Value> stashed;
   int64_t count = 0;
 };
@@ -164,12 +164,8 @@ LogicalResult Splitter::carrySends(Block &from, Block &to) {
     if (!*wait)
       continue;
     send.getValueMutable().assign(stash(send.getValue(), send.getLabel()));
-    Operation *end =
-        from.empty() || !from.back().hasTrait<OpTrait::IsTerminator>()
-            ? nullptr
-            : &from.back();
-    if (end)
-      send->moveBefore(end);
+    if (from.mightHaveTerminator())
+      send->moveBefore(from.getTerminator());
     else
       send->moveBefore(&from, from.end());
     wait->getOperation()->moveBefore(&to, to.begin());

@@ -120,10 +120,9 @@ static void build(TermValueOp op) {
 /// zero-split-forward lets a later pass wait.
 static void start(SendValueOp op) {
   OpBuilder builder(op);
-  auto start =
-      StartSendOp::create(builder, op.getLoc(),
-                          PendingType::get(op.getContext(), {}), op.getValue(),
-                          op.getNameAttr(), op.getBackAttr(), op.getCutsAttr());
+  auto start = StartSendOp::create(
+      builder, op.getLoc(), PendingType::get(op.getContext(), {}),
+      op.getValue(), op.getNameAttr(), op.getBackAttr(), op.getCutsAttr());
   Block &block = *op->getBlock();
   builder.setInsertionPointToEnd(&block);
   if (!block.empty() && block.back().hasTrait<OpTrait::IsTerminator>())

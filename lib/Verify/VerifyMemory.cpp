@@ -278,19 +278,23 @@ LogicalResult LineMemory::verifyState(const Use &use, PartitionOp partition,
          << partition.getSymName();
 }
 
+/// Whether `value`, or a view of all of it, is kept at `place` under a name.
+static bool isKept(Value value, AtAttr place) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    auto at = user->getAttrOfType<ArrayAttr>("zero.at");
+    if (isa<StashOp>(user))
+      return at && at.size() == 1 && at[0] == place;
+    return isWholeView(user, value) && isKept(user->getResult(0), place);
+  });
+}
+
 /// Whether what lies in the stash is there under a name, or makes room for what
 /// will be.
 static bool isStashed(Operation *by, Value value, AtAttr place) {
-  auto liesThere = [&](Operation *stash) {
-    auto at = stash->getAttrOfType<ArrayAttr>("zero.at");
-    return at && at.size() == 1 && at[0] == place;
-  };
   if (isa<StashOp, UnstashOp>(by))
     return true;
   for (; value; value = findSuccessor(value, place))
-    if (llvm::any_of(value.getUsers(), [&](Operation *user) {
-          return isa<StashOp>(user) && liesThere(user);
-        }))
+    if (isKept(value, place))
       return true;
   return false;
 }
