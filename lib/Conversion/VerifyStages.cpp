@@ -2,8 +2,10 @@
 //
 // All stages run their tables side by side, each command of a transfer as the
 // runtime does it: a send does not wait, a receive gets the next message of its
-// neighbour, a wait waits. Two updates, since a pass may wait for what one of
-// the update before has sent.
+// neighbour, a wait waits; a collective of ranks in all stages is over once all
+// have started it. Two updates, since a pass may wait for what one of the
+// update before has sent. What several stages have of one name is one
+// parameter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +13,7 @@
 
 #include "program/Collective.h"
 
-#include <deque>
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -38,9 +40,9 @@ struct Channel {
   size_t expected = 0; ///< receives that were started
 };
 
-/// A send or receive that a stage has started.
+/// A send, a receive or a collective of all stages that a stage has started.
 struct Started {
-  bool isSend = false;
+  bool isSend = false, isOfAll = false;
   size_t from = 0, to = 0, number = 0;
   const Command *command = nullptr;
 };
@@ -61,6 +63,8 @@ struct Stage {
   std::map<std::pair<uint32_t, uint32_t>, Started> started;
   /// The micro-batch whose forward pass has filled a slot.
   std::vector<std::optional<uint32_t>> slots;
+  /// The collectives of ranks in all stages that it has started.
+  std::vector<const Command *> ofAll;
 
   bool isDone() const { return pass == passes.size(); }
 };
@@ -75,7 +79,9 @@ private:
   bool advance(size_t stage);
   bool visit(size_t stage, const Pass &pass, const Command &command);
   void start(size_t stage, const Pass &pass, const Command &command);
+  void startOfAll(size_t stage, const Pass &pass, const Command &command);
   bool wait(size_t stage, const Pass &pass, Started &started);
+  bool waitForAll(size_t stage, const Pass &pass, const Started &started);
   void enter(Stage &stage, const Pass &pass);
   std::string describe(size_t stage) const;
   std::string nameOf(size_t stage, const Pass &pass) const;
@@ -144,8 +150,9 @@ void Simulation::start(size_t stage, const Pass &pass, const Command &command) {
             std::to_string(part.root) + " of " + std::to_string(stages.size());
     return;
   }
-  Started started{isSend, isSend ? stage : peer, isSend ? peer : stage, 0,
-                  &command};
+  Started started{
+      isSend, /*isOfAll=*/false, isSend ? stage : peer, isSend ? peer : stage,
+      0,      &command};
   Channel &channel = channels[{started.from, started.to}];
   started.number = isSend ? channel.messages.size() : channel.expected++;
   if (isSend)
@@ -156,6 +163,49 @@ void Simulation::start(size_t stage, const Pass &pass, const Command &command) {
   if (!isNew)
     error = nameOf(stage, pass) + ": '" + command.label +
             "' is started again before it was waited for";
+}
+
+/// Whether ranks in several stages run a collective together.
+static bool isOfAll(const Program &program, const Command &command) {
+  return command.opcode == Opcode::Start && !isBetweenTwo(command.collective) &&
+         program.mesh.meet(command.group, program.pipeline.group);
+}
+
+void Simulation::startOfAll(size_t number, const Pass &pass,
+                            const Command &command) {
+  Stage &stage = stages[number];
+  Started started;
+  started.isOfAll = true;
+  started.number = stage.ofAll.size();
+  started.command = &command;
+  stage.ofAll.push_back(&command);
+  stage.started.insert_or_assign({pass.slot, command.ticket}, started);
+}
+
+/// "all-reduce of 8 x f64 over all ranks"
+static std::string describeCollective(const Program &program,
+                                      const Command &command) {
+  std::string text = zrt::nameOf(command.collective);
+  for (const zrt::CollectivePart &part : command.parts)
+    text += " of " + std::to_string(part.count) + " x " + nameOf(part.type);
+  return text + " over " + program.mesh.nameOf(command.group);
+}
+
+/// Whether all stages have started what `started` is, which has to be the same.
+bool Simulation::waitForAll(size_t number, const Pass &pass,
+                            const Started &started) {
+  const std::string own =
+      describeCollective(*stages[number].program, *started.command);
+  for (const Stage &stage : stages) {
+    if (stage.ofAll.size() <= started.number)
+      return false;
+    const std::string other =
+        describeCollective(*stage.program, *stage.ofAll[started.number]);
+    if (other != own)
+      error = nameOf(number, pass) + ": an " + own + " meets an " + other +
+              " of stage " + std::to_string(&stage - stages.data());
+  }
+  return true;
 }
 
 /// Whether it is over.
@@ -180,6 +230,8 @@ bool Simulation::wait(size_t stage, const Pass &pass, Started &started) {
 bool Simulation::visit(size_t stage, const Pass &pass, const Command &command) {
   if (command.opcode == Opcode::Start && isBetweenTwo(command.collective))
     return start(stage, pass, command), true;
+  if (isOfAll(*stages[stage].program, command))
+    return startOfAll(stage, pass, command), true;
   if (command.opcode != Opcode::Wait)
     return true;
   auto &known = stages[stage].started;
@@ -187,7 +239,8 @@ bool Simulation::visit(size_t stage, const Pass &pass, const Command &command) {
   // What is no transfer, or was carried from nowhere yet.
   if (found == known.end())
     return true;
-  if (!wait(stage, pass, found->second))
+  if (!(found->second.isOfAll ? waitForAll(stage, pass, found->second)
+                              : wait(stage, pass, found->second)))
     return false;
   known.erase(found);
   return true;
@@ -242,6 +295,12 @@ std::string Simulation::run() {
       waiting += (waiting.empty() ? "" : "; ") + describe(stage);
   if (!waiting.empty())
     return "no stage can go on: " + waiting;
+  for (const Stage &stage : stages)
+    if (stage.ofAll.size() != stages.front().ofAll.size())
+      return "stage 0 starts " + std::to_string(stages.front().ofAll.size()) +
+             " collectives of all stages, and stage " +
+             std::to_string(&stage - stages.data()) + " " +
+             std::to_string(stage.ofAll.size());
   for (const auto &[ends, channel] : channels)
     for (const Message &message : channel.messages)
       if (!message.isTaken)
@@ -252,6 +311,57 @@ std::string Simulation::run() {
   return "";
 }
 
+/// Whether the stage adds the gradient of a parameter up with another one.
+static bool ties(const Program &stage, const std::string &parameter) {
+  return std::any_of(stage.apply.commands.begin(), stage.apply.commands.end(),
+                     [&](const Command &command) {
+                       return command.opcode == Opcode::Start &&
+                              isBetweenTwo(command.collective) &&
+                              valueOf(command) ==
+                                  "tied gradient of " + parameter;
+                     });
+}
+
+/// What is wrong with `parameter`, which `other` has as well.
+static std::string compareParameters(const Program &stage,
+                                     const zrt::Parameter &parameter,
+                                     const Program &other,
+                                     const zrt::Parameter &same) {
+  const auto isTrained = [](const Program &program,
+                            const zrt::Parameter &which) {
+    return program.partitions[size_t(which.partition)].trainable;
+  };
+  const std::string who = "stages " + std::to_string(stage.pipeline.stage) +
+                          " and " + std::to_string(other.pipeline.stage) +
+                          " have the parameter '" + parameter.name + "'";
+  if (parameter.shape != same.shape || parameter.modelType != same.modelType)
+    return who + " in different shapes or types";
+  if (isTrained(stage, parameter) != isTrained(other, same))
+    return who + ", and one of them trains it";
+  if (isTrained(stage, parameter) &&
+      !(ties(stage, parameter.name) && ties(other, parameter.name)))
+    return who + ", and do not add up its gradients";
+  return "";
+}
+
+static std::string findParameterFault(const std::vector<Program> &stages) {
+  std::map<std::string, std::pair<const Program *, const zrt::Parameter *>>
+      known;
+  for (const Program &stage : stages)
+    for (const zrt::Parameter &parameter : stage.parameters) {
+      const auto [first, isNew] =
+          known.try_emplace(parameter.name, &stage, &parameter);
+      if (isNew)
+        continue;
+      if (std::string fault = compareParameters(
+              *first->second.first, *first->second.second, stage, parameter);
+          !fault.empty())
+        return fault;
+    }
+  return "";
+}
+
 std::string zrt::findStageFault(const std::vector<Program> &stages) {
-  return Simulation(stages).run();
+  std::string fault = findParameterFault(stages);
+  return fault.empty() ? Simulation(stages).run() : fault;
 }

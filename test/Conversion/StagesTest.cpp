@@ -217,6 +217,77 @@ TEST_F(Stages, EveryChangeOfATransferIsFound) {
   EXPECT_GT(tried, 100u);
 }
 
+/// The first and the last layer have one parameter.
+std::string tiedModel() {
+  std::string text = kModel;
+  const std::string load = "zero.load @c";
+  text.replace(text.find(load), load.size(), "zero.load @a");
+  return text;
+}
+
+TEST_F(Stages, ThatHaveAnotherParameterOfOneNameAreFound) {
+  const auto programs = compile("accumulation=2", tiedModel());
+  ASSERT_EQ(programs.size(), 3u);
+  ASSERT_EQ(zrt::findStageFault(programs), "");
+  const auto find = [](zrt::Program &program) -> zrt::Parameter & {
+    return *std::find_if(program.parameters.begin(), program.parameters.end(),
+                         [](const auto &each) { return each.name == "a"; });
+  };
+  auto reshaped = programs;
+  find(reshaped[2]).shape = {64};
+  EXPECT_NE(zrt::findStageFault(reshaped).find("in different shapes or types"),
+            std::string::npos);
+  auto frozen = programs;
+  frozen[2].partitions[size_t(find(frozen[2]).partition)].trainable = false;
+  EXPECT_NE(zrt::findStageFault(frozen).find("one of them trains it"),
+            std::string::npos);
+  // Both keep silent, so that nothing waits and nothing is left over.
+  auto apart = programs;
+  for (zrt::Program &program : apart) {
+    std::vector<uint32_t> tickets;
+    auto &commands = program.apply.commands;
+    for (const zrt::Command &command : commands)
+      if (isTransfer(command))
+        tickets.push_back(command.ticket);
+    const auto isOfTie = [&](const zrt::Command &command) {
+      return isTransfer(command) ||
+             (command.opcode == zrt::Opcode::Wait &&
+              llvm::is_contained(tickets, command.ticket));
+    };
+    commands.erase(std::remove_if(commands.begin(), commands.end(), isOfTie),
+                   commands.end());
+  }
+  EXPECT_NE(zrt::findStageFault(apart).find("do not add up its gradients"),
+            std::string::npos);
+}
+
+/// What ranks of all stages run together: dropped, doubled, of another size.
+TEST_F(Stages, EveryChangeOfACollectiveIsFound) {
+  const auto programs = compile("accumulation=2", tiedModel());
+  ASSERT_EQ(programs.size(), 3u);
+  size_t tried = 0;
+  for (size_t stage = 0; stage < programs.size(); ++stage) {
+    const auto &commands = programs[stage].apply.commands;
+    for (size_t i = 0; i < commands.size(); ++i) {
+      if (commands[i].opcode != zrt::Opcode::Start || isTransfer(commands[i]))
+        continue;
+      ++tried;
+      auto dropped = programs;
+      auto &left = dropped[stage].apply.commands;
+      left.erase(left.begin() + long(i));
+      EXPECT_NE(zrt::findStageFault(dropped), "") << commands[i].label;
+      auto doubled = programs;
+      auto &more = doubled[stage].apply.commands;
+      more.insert(more.begin() + long(i), commands[i]);
+      EXPECT_NE(zrt::findStageFault(doubled), "") << commands[i].label;
+      auto resized = programs;
+      ++resized[stage].apply.commands[i].parts[0].count;
+      EXPECT_NE(zrt::findStageFault(resized), "") << commands[i].label;
+    }
+  }
+  EXPECT_GT(tried, 2u);
+}
+
 TEST_F(Stages, ThatWaitForEachOtherAreNamed) {
   auto programs = compile("accumulation=2");
   ASSERT_EQ(programs.size(), 3u);
