@@ -387,6 +387,10 @@ static void checkStages(const ConfigValues &values, Reporter &reporter,
                        : findOffloadKey(values, /*ofParameters=*/false),
                    "does not work beside " + mesh +
                        "; leave the key out, or give 'pipe' 1 rank");
+  if (config.checkpoint.offload)
+    reporter.error("zero.checkpoint_activations.offload",
+                   "does not work beside " + mesh +
+                       "; leave the key out, or give 'pipe' 1 rank");
   if (config.pipelineOrder != "1f1b" && config.pipelineOrder != "gpipe")
     reporter.error("zero.pipeline_schedule",
                    "found \"" + config.pipelineOrder +

@@ -258,7 +258,8 @@ FailureOr<PlannedPoint> MeshSearch::planStage(const TrainConfig &base) {
       if (recomputes && !mayRecompute)
         continue;
       TrainConfig config = base;
-      if (isOpen(base, "zero_optimization.overlap_comm"))
+      if (isOpen(base, "zero_optimization.overlap_comm") &&
+          !base.hasAxis(zrt::kPipeAxis))
         config.overlapCommunication = true;
       setBuckets(config, bucket);
       if (recomputes)

@@ -63,6 +63,8 @@ def PaddedToBytes : Reason<[{config.stage == 3}],
     "parameters that are gathered are padded to 16 bytes a rank">;
 def NoPipeAxis : Reason<[{!config.hasAxis("pipe")}],
     "the mesh has no axis 'pipe' of more than one rank">;
+def ReducedLast : Reason<[{config.hasAxis("pipe") && config.overlapCommunication}],
+    "beside the axis 'pipe' gradients are reduced after the last backward pass">;
 def NoTensorAxis : Reason<[{!config.hasAxis("tensor")}],
     "no axis `tensor` has more than one rank", "give --mesh data=2,tensor=2">;
 def NoExperts : Reason<[{!config.hasAxis("expert")}],

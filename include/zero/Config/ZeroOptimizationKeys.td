@@ -28,7 +28,8 @@ def : Key<"zero_optimization.overlap_comm", Bool, "null",
     "overlap reductions with the backward pass, which takes a second bucket, and "
     "with the update; overlap gathers of updated parameters with the next forward "
     "pass. Where it is not given, true at stage 3">, WithoutFile<"false">,
-    Field<Run, "overlapCommunication">, Option<"overlap">, Searched;
+    Field<Run, "overlapCommunication">, Option<"overlap">, Searched,
+    Idle<[ReducedLast]>;
 def : Key<"zero_optimization.ignore_unused_parameters", Bool, "true",
     "leave a parameter without a gradient alone; false makes it an error">,
     Field<Run, "ignoreUnusedParameters">, Option<"ignore-unused-parameters">;
