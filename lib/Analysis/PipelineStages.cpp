@@ -28,6 +28,12 @@ PipelineStages::PipelineStages(StepOp model, int64_t stages, Work work,
       findNeeds(&op, getStage(&op));
       works[getStage(&op)] += work(&op);
     }
+  // Files have parameters that nothing uses as well.
+  for (auto parameter :
+       model->getParentOfType<ModuleOp>().getOps<ParameterOp>())
+    if (auto name = FlatSymbolRefAttr::get(parameter);
+        getStagesOf(name).empty())
+      parameters.front().insert(name);
   // What a stage has not made, the one before hands on.
   for (int64_t stage = stages - 1; stage > 1; --stage)
     for (Value value : incoming[stage])
@@ -218,7 +224,18 @@ LogicalResult PipelineStages::verify() {
                            : " of 'zero.stage_boundary'")
            << ", or fewer ranks";
   SymbolTable symbols(model->getParentOfType<ModuleOp>());
-  for (int64_t stage = 0; stage < stages; ++stage)
+  for (int64_t stage = 0; stage < stages; ++stage) {
+    auto isTrained = [&](Attribute name) {
+      auto parameter =
+          symbols.lookup<ParameterOp>(cast<FlatSymbolRefAttr>(name).getValue());
+      return parameter && !parameter.getFrozen() && !parameter.getAverage();
+    };
+    if (llvm::none_of(parameters[stage], isTrained))
+      return emitError(model.getLoc())
+             << "stage " << stage << " of the pipeline has no parameter that "
+             << "is trained, and so no backward pass and no update; move the "
+                "'zero.stage_boundary', train one of its parameters, or give "
+                "the axis 'pipe' fewer ranks";
     for (Attribute name : parameters[stage]) {
       auto symbol = cast<FlatSymbolRefAttr>(name);
       auto parameter = symbols.lookup<ParameterOp>(symbol.getValue());
@@ -229,6 +246,7 @@ LogicalResult PipelineStages::verify() {
                << "] of the pipeline use, and each of them would move it; use "
                   "it in one stage, or cut the model elsewhere";
     }
+  }
   return success();
 }
 

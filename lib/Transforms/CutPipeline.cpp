@@ -249,7 +249,12 @@ void CutPipeline::runOnOperation() {
   for (MeshOp mesh : module.getOps<MeshOp>())
     pipe = mesh.getAxes().getStageAxes();
   auto steps = module.getOps<StepOp>();
-  if (!pipe || steps.empty())
+  if (!pipe) {
+    // Where nothing is cut, a boundary means nothing.
+    module.walk([](StageBoundaryOp boundary) { boundary.erase(); });
+    return;
+  }
+  if (steps.empty())
     return;
   StepOp model = *steps.begin();
   if (llvm::range_size(steps) != 1 || !model.isModel()) {

@@ -88,8 +88,7 @@ static OpPassManager &stagesOf(OpPassManager &manager,
 void mlir::zero::buildOperationsPipeline(OpPassManager &manager,
                                          const TrainConfig &config) {
   addModelPasses(manager, config);
-  if (isCutIntoStages(config))
-    manager.addPass(createCutPipeline({config.pipelineOrder}));
+  manager.addPass(createCutPipeline({config.pipelineOrder}));
   addOperationPasses(stagesOf(manager, config), config);
 }
 

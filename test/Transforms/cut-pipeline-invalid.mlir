@@ -45,3 +45,20 @@ zero.step @train(%x: tensor<4x8xf32>) {
   zero.apply {
   }
 }
+
+// -----
+
+zero.mesh @mesh <pipe = 2, data = 1>
+zero.parameter @a : tensor<8x8xf32> = #zero.ones frozen
+zero.parameter @b : tensor<8x8xf32> = #zero.ones
+
+// expected-error@+1 {{stage 0 of the pipeline has no parameter that is trained, and so no backward pass and no update; move the 'zero.stage_boundary', train one of its parameters, or give the axis 'pipe' fewer ranks}}
+zero.step @train(%x: tensor<4x8xf32>) {
+  %a = zero.load @a : tensor<8x8xf32>
+  %h = nn.linear %x, %a : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  zero.stage_boundary
+  %b = zero.load @b : tensor<8x8xf32>
+  %g = nn.linear %h, %b : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %loss = nn.reduce mean %g dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}

@@ -113,13 +113,14 @@ def CutPipeline : Pass<"zero-cut-pipeline", "::mlir::ModuleOp"> {
     inputs, in a module of its own. The cuts are at the model's
     `zero.stage_boundary`, of which there are then p - 1; where there is none, where the
     largest work of a stage is the least, after operations behind which little is alive.
-    A remark says what each stage has.
+    A remark says what each stage has. A stage without a trained parameter is an error.
+    Where the mesh has no axis `pipe`, boundaries are taken out.
 
     What a stage computes of a later stage's operands it sends: `zero.send_value` there,
     `zero.receive_value` here, through all stages between. What depends on inputs and
     constants alone each stage computes for itself.
 
-    - Needs: a `zero.mesh`; after `zero-shard-model` and `zero-set-precision`, before
+    - Needs: after `zero-shard-model` and `zero-set-precision`, before
       `zero-differentiate`.
     - Leaves: a module of modules `@stage0`, `@stage1`, ..., each with a `zero.mesh` that
       says which stage it is. All later passes run on each by itself.
