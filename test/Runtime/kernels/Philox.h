@@ -8,7 +8,8 @@
 namespace zrt::test {
 
 /// Word `index` of Philox4x32-10, as its authors state it.
-inline uint32_t philoxWord(std::array<uint32_t, 4> c, uint64_t seed, int index) {
+inline uint32_t philoxWord(std::array<uint32_t, 4> c, uint64_t seed,
+                           int index) {
   uint32_t key[2] = {uint32_t(seed), uint32_t(seed >> 32)};
   for (int round = 0; round < 10; ++round) {
     uint64_t a = uint64_t(0xD2511F53) * c[0], b = uint64_t(0xCD9E8D57) * c[2];

@@ -69,9 +69,9 @@ static zrt::DataType computeTypeOf(const zrt::Program &program) {
   for (const zrt::KernelSpec &spec : program.kernels)
     operations[static_cast<int>(zrt::computeTypeOf(spec))] +=
         static_cast<double>(spec.flops);
-  return static_cast<zrt::DataType>(
+  return zrt::kCasesOf<zrt::DataType>[static_cast<size_t>(
       std::max_element(operations.begin(), operations.end()) -
-      operations.begin());
+      operations.begin())];
 }
 
 Verdict mlir::zero::judge(const PlanSummary &plan, const Timeline &timeline,
