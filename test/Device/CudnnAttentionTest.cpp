@@ -12,7 +12,7 @@ namespace {
 
 AttentionProblem problem(DataType type, int64_t batch, int64_t tokens,
                          int64_t heads, int64_t groups, int64_t features) {
-  AttentionProblem result;
+  AttentionProblem result = {};
   AttentionArguments &shape = result.shape;
   shape.type = type;
   shape.batch = batch;
