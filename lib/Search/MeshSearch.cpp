@@ -2,6 +2,8 @@
 
 #include "zero/Search/MeshSearch.h"
 
+#include "PlanMaker.h"
+
 #include "program/Mesh.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -38,7 +40,7 @@ struct Tried {
 class MeshSearch {
 public:
   MeshSearch(ModuleOp model, const MeshSearchRequest &request)
-      : model(model), request(request) {}
+      : model(model), request(request), maker(model, request.machine) {}
 
   FailureOr<MeshSearchResult> run();
 
@@ -55,9 +57,8 @@ private:
 
   ModuleOp model;
   const MeshSearchRequest &request;
-  /// What a rank of the mesh at hand computes, by what of its configuration
-  /// decides about that.
-  std::map<std::string, OwningOpRef<ModuleOp>> kernels;
+  /// Of the mesh at hand.
+  PlanMaker maker;
   std::vector<Tried> tried;
   MeshSearchResult result;
 };
@@ -102,8 +103,8 @@ static void listCandidates(int64_t ranks, ArrayRef<const char *> axes,
       next.family.push_back(axes.front());
       (zrt::holdsStages(axes.front()) ? next.stages : next.together) *= size;
     }
-    // Of what goes with everything, the combinations that pay: stages that are
-    // cut over one axis.
+    // Stages go with all other axes, but not all combinations are tried: their
+    // number multiplies, and one axis beside `pipe` is what large runs use.
     if (next.stages > 1 && next.family.size() > 2)
       continue;
     listCandidates(ranks / size, axes.drop_front(), std::move(next), listed);
@@ -213,30 +214,12 @@ static void setBuckets(TrainConfig &config, int64_t elements) {
     config.allgatherBucketSize = elements;
 }
 
-/// What decides which kernels a rank has, beside what all plans have.
-static std::string describeKernels(const TrainConfig &config) {
-  std::string text = printMesh(config.mesh);
-  llvm::raw_string_ostream os(text);
-  for (ArrayRef<std::string> names :
-       {ArrayRef(config.shardAxes), ArrayRef(config.secondaryAxes)})
-    os << " by " << llvm::join(names, ",");
-  os << (config.checkpoint.isEnabled() ? " again" : "");
-  return text;
-}
-
 FailureOr<PlannedPoint> MeshSearch::plan(const TrainConfig &config) {
-  OwningOpRef<ModuleOp> &made = kernels[describeKernels(config)];
-  if (!made) {
-    auto computed = makeKernels(model, config);
-    if (failed(computed))
-      return failure();
-    made = std::move(*computed);
-  }
-  auto planned = planKernels(*made, config);
-  if (failed(planned))
+  auto point = maker.plan(config);
+  if (failed(point))
     return failure();
   ++result.planned;
-  return measurePlan(planned->get(), config, request.machine);
+  return point;
 }
 
 bool MeshSearch::isBetter(const PlannedPoint &a, const PlannedPoint &b) const {
@@ -280,7 +263,7 @@ MeshSearch::planMesh(const Candidate &candidate) {
   FailureOr<std::vector<TrainConfig>> bases = request.resolve(candidate.shape);
   if (failed(bases))
     return failure();
-  kernels.clear();
+  maker.clear();
   std::vector<PlannedPoint> stages;
   const int64_t micros = bases->empty() ? 0 : bases->front().accumulation;
   if (micros < candidate.stages)
@@ -322,7 +305,7 @@ LogicalResult MeshSearch::refineSizes() {
   if (!request.budgets.hold(best))
     return success();
   for (Tried &each : tried) {
-    kernels.clear();
+    maker.clear();
     for (PlannedPoint &point : each.stages) {
       if (!request.budgets.hold(point) ||
           margin * samplesPerSecond(point) < samplesPerSecond(best))

@@ -2,23 +2,16 @@
 
 #include "zero/Search/PlanSearch.h"
 
+#include "PlanMaker.h"
 #include "StageSearch.h"
 
 #include "zero/Analysis/ActivationLayers.h"
-#include "zero/Conversion/Translate.h"
 #include "zero/Dialect/Zero/PartitionTable.h"
-#include "zero/Plan/PlanSummary.h"
-#include "zero/Timeline/StagesTimeline.h"
 #include "zero/Transforms/Pipeline.h"
 
 #include "mlir/AsmParser/AsmParser.h"
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/Pass/PassManager.h"
-
-#include "llvm/ADT/StringExtras.h"
 
 #include <limits>
-#include <map>
 
 using namespace mlir;
 using namespace mlir::zero;
@@ -28,7 +21,7 @@ namespace {
 class PlanSearch {
 public:
   PlanSearch(ModuleOp model, const SearchRequest &request)
-      : model(model), request(request) {}
+      : model(model), request(request), maker(model, request.machine) {}
 
   FailureOr<SearchResult> run();
 
@@ -45,123 +38,15 @@ private:
   const SearchRequest &request;
   /// Those of the request, where some states are large enough.
   std::optional<FilesConfig> files;
-  /// What a rank computes, by what of a configuration decides about that.
-  std::map<std::string, OwningOpRef<ModuleOp>> kernels;
+  PlanMaker maker;
   SearchResult result;
   std::vector<PlannedPoint> points;
 };
 
 } // namespace
 
-/// Runs `passes` on a copy of the module without its remarks.
-static FailureOr<OwningOpRef<ModuleOp>>
-runOnCopy(ModuleOp model, function_ref<void(OpPassManager &)> addPasses) {
-  OwningOpRef<ModuleOp> copy = model.clone();
-  PassManager passes(model.getContext(), ModuleOp::getOperationName());
-  // A search makes many plans of one model; what it picks is verified.
-  passes.enableVerifier(false);
-  addPasses(passes);
-  ScopedDiagnosticHandler quiet(model.getContext(), [](Diagnostic &diagnostic) {
-    return success(diagnostic.getSeverity() != DiagnosticSeverity::Error);
-  });
-  if (failed(passes.run(*copy)))
-    return failure();
-  return copy;
-}
-
-FailureOr<OwningOpRef<ModuleOp>>
-mlir::zero::planModel(ModuleOp model, const TrainConfig &config) {
-  return runOnCopy(
-      model, [&](OpPassManager &passes) { buildZeroPipeline(passes, config); });
-}
-
-FailureOr<OwningOpRef<ModuleOp>>
-mlir::zero::makeKernels(ModuleOp model, const TrainConfig &config) {
-  return runOnCopy(model, [&](OpPassManager &passes) {
-    buildModelPipeline(passes, config);
-  });
-}
-
-FailureOr<OwningOpRef<ModuleOp>>
-mlir::zero::planKernels(ModuleOp kernels, const TrainConfig &config) {
-  for (ModuleOp stage : listStages(kernels))
-    setTraining(stage, config);
-  return runOnCopy(kernels, [&](OpPassManager &passes) {
-    buildSchedulePipeline(passes, config, /*proves=*/false);
-  });
-}
-
-/// The most bytes of any stage of a pipeline, and the time of all.
-static FailureOr<PlannedPoint> measureStages(ModuleOp planned,
-                                             const TrainConfig &config,
-                                             const Machine &machine) {
-  auto programs = translateStages(planned);
-  if (failed(programs))
-    return failure();
-  PlannedPoint point;
-  point.config = config;
-  for (ModuleOp stage : listStages(planned)) {
-    PlanSummary summary = summarizePlan(stage);
-    point.bytes = std::max(point.bytes, summary.totalBytes());
-    point.hostBytes =
-        std::max(point.hostBytes, summary.totalBytes(MemoryTier::Host));
-  }
-  point.countedBytes = point.bytes;
-  StagesTimeline timeline = simulateStages(*programs, machine);
-  point.seconds = timeline.seconds;
-  point.exposed = timeline.bubble() * timeline.passSeconds;
-  return point;
-}
-
-FailureOr<PlannedPoint> mlir::zero::measurePlan(ModuleOp planned,
-                                                const TrainConfig &config,
-                                                const Machine &machine) {
-  if (listStages(planned).size() > 1)
-    return measureStages(planned, config, machine);
-  auto timeline = simulate(planned, machine);
-  if (failed(timeline))
-    return failure();
-  PlannedPoint point;
-  point.config = config;
-  PlanSummary summary = summarizePlan(planned);
-  point.bytes = summary.totalBytes();
-  point.hostBytes = summary.totalBytes(MemoryTier::Host);
-  point.fileBytes = summary.totalBytes(MemoryTier::File);
-  point.hostStateBytes =
-      summary.arena({ArenaKind::Optimizer, MemoryTier::Host}).bytes;
-  point.countedBytes = point.bytes;
-  point.seconds = timeline->stepSeconds();
-  point.exposed = timeline->exposed;
-  return point;
-}
-
-/// What decides which kernels a rank has, beside what all plans have.
-static std::string describeKernels(const TrainConfig &config) {
-  std::string text = printMesh(config.mesh);
-  llvm::raw_string_ostream os(text);
-  for (ArrayRef<std::string> names :
-       {ArrayRef(config.shardAxes), ArrayRef(config.secondaryAxes)})
-    os << " by " << llvm::join(names, ",");
-  const CheckpointConfig &again = config.checkpoint;
-  os << " again " << again.every << " " << again.number << " "
-     << static_cast<int>(again.policy) << " " << again.offload;
-  for (int64_t layer : again.layers)
-    os << " " << layer;
-  return text;
-}
-
 FailureOr<PlannedPoint> PlanSearch::planOne(const TrainConfig &config) {
-  OwningOpRef<ModuleOp> &made = kernels[describeKernels(config)];
-  if (!made) {
-    auto computed = makeKernels(model, config);
-    if (failed(computed))
-      return failure();
-    made = std::move(*computed);
-  }
-  auto planned = planKernels(*made, config);
-  if (failed(planned))
-    return failure();
-  auto point = measurePlan(planned->get(), config, request.machine);
+  auto point = maker.plan(config);
   if (failed(point))
     return failure();
   if (files && request.budgets.host == 0)
@@ -210,7 +95,7 @@ FailureOr<ModelFacts> PlanSearch::findFacts() {
   countOptimizerBytes(model.getContext(), config, facts);
   // As the passes have padded them.
   for (ParameterOp parameter : oneDevice->get().getOps<ParameterOp>())
-    if (!parameter.getFrozen() && !parameter.getAverage()) {
+    if (parameter.isTrained()) {
       facts.trained += parameter.getElements();
       facts.sizes.push_back(parameter.getElements());
     }

@@ -7,6 +7,7 @@
 #include "views/Stages.h"
 
 #include "zero/Analysis/Sharding.h"
+#include "zero/Conversion/Translate.h"
 #include "zero/Plan/PlanSummary.h"
 #include "zero/Search/MeshSearch.h"
 #include "zero/Timeline/Timeline.h"

@@ -103,13 +103,6 @@ bool canChooseOffload(const TrainConfig &base, int64_t stage);
 FailureOr<OwningOpRef<ModuleOp>> planModel(ModuleOp model,
                                            const TrainConfig &config);
 
-/// The same in two steps: what a rank computes, which does not depend on the
-/// stage or on sizes of buckets, and of a copy of that the plan.
-FailureOr<OwningOpRef<ModuleOp>> makeKernels(ModuleOp model,
-                                             const TrainConfig &config);
-FailureOr<OwningOpRef<ModuleOp>> planKernels(ModuleOp kernels,
-                                             const TrainConfig &config);
-
 /// What a plan, made of `config`, comes to on `machine`.
 FailureOr<PlannedPoint> measurePlan(ModuleOp planned, const TrainConfig &config,
                                     const Machine &machine);

@@ -1,0 +1,117 @@
+//===- PlanMaker.cpp - the plans of a search, made and measured -----------===//
+
+#include "PlanMaker.h"
+
+#include "zero/Conversion/Translate.h"
+#include "zero/Plan/PlanSummary.h"
+#include "zero/Timeline/StagesTimeline.h"
+#include "zero/Transforms/Pipeline.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+FailureOr<OwningOpRef<ModuleOp>>
+mlir::zero::runOnCopy(ModuleOp model,
+                      function_ref<void(OpPassManager &)> addPasses) {
+  OwningOpRef<ModuleOp> copy = model.clone();
+  PassManager passes(model.getContext(), ModuleOp::getOperationName());
+  // A search makes many plans of one model; what it picks is verified.
+  passes.enableVerifier(false);
+  addPasses(passes);
+  ScopedDiagnosticHandler quiet(model.getContext(), [](Diagnostic &diagnostic) {
+    return success(diagnostic.getSeverity() != DiagnosticSeverity::Error);
+  });
+  if (failed(passes.run(*copy)))
+    return failure();
+  return copy;
+}
+
+FailureOr<OwningOpRef<ModuleOp>>
+mlir::zero::planModel(ModuleOp model, const TrainConfig &config) {
+  return runOnCopy(
+      model, [&](OpPassManager &passes) { buildZeroPipeline(passes, config); });
+}
+
+/// The most bytes of any stage of a pipeline, and the time of all.
+static FailureOr<PlannedPoint> measureStages(ModuleOp planned,
+                                             const TrainConfig &config,
+                                             const Machine &machine) {
+  auto programs = translateStages(planned);
+  if (failed(programs))
+    return failure();
+  PlannedPoint point;
+  point.config = config;
+  for (ModuleOp stage : listStages(planned)) {
+    PlanSummary summary = summarizePlan(stage);
+    point.bytes = std::max(point.bytes, summary.totalBytes());
+    point.hostBytes =
+        std::max(point.hostBytes, summary.totalBytes(MemoryTier::Host));
+  }
+  point.countedBytes = point.bytes;
+  StagesTimeline timeline = simulateStages(*programs, machine);
+  point.seconds = timeline.seconds;
+  point.exposed = timeline.bubble() * timeline.passSeconds;
+  return point;
+}
+
+FailureOr<PlannedPoint> mlir::zero::measurePlan(ModuleOp planned,
+                                                const TrainConfig &config,
+                                                const Machine &machine) {
+  if (isCutIntoStages(planned))
+    return measureStages(planned, config, machine);
+  auto timeline = simulate(planned, machine);
+  if (failed(timeline))
+    return failure();
+  PlannedPoint point;
+  point.config = config;
+  PlanSummary summary = summarizePlan(planned);
+  point.bytes = summary.totalBytes();
+  point.hostBytes = summary.totalBytes(MemoryTier::Host);
+  point.fileBytes = summary.totalBytes(MemoryTier::File);
+  point.hostStateBytes =
+      summary.arena({ArenaKind::Optimizer, MemoryTier::Host}).bytes;
+  point.countedBytes = point.bytes;
+  point.seconds = timeline->stepSeconds();
+  point.exposed = timeline->exposed;
+  return point;
+}
+
+/// What decides which kernels a rank has, beside what all plans have.
+static std::string describeKernels(const TrainConfig &config) {
+  std::string text = printMesh(config.mesh);
+  llvm::raw_string_ostream os(text);
+  for (ArrayRef<std::string> names :
+       {ArrayRef(config.shardAxes), ArrayRef(config.secondaryAxes)})
+    os << " by " << llvm::join(names, ",");
+  const CheckpointConfig &again = config.checkpoint;
+  os << " again " << again.every << " " << again.number << " "
+     << static_cast<int>(again.policy) << " " << again.offload;
+  for (int64_t layer : again.layers)
+    os << " " << layer;
+  return text;
+}
+
+FailureOr<PlannedPoint> PlanMaker::plan(const TrainConfig &config) {
+  OwningOpRef<ModuleOp> &made = kernels[describeKernels(config)];
+  if (!made) {
+    auto computed = runOnCopy(model, [&](OpPassManager &passes) {
+      buildModelPipeline(passes, config);
+    });
+    if (failed(computed))
+      return failure();
+    made = std::move(*computed);
+  }
+  for (ModuleOp stage : listStages(*made))
+    setTraining(stage, config);
+  auto planned = runOnCopy(*made, [&](OpPassManager &passes) {
+    buildSchedulePipeline(passes, config, /*proves=*/false);
+  });
+  if (failed(planned))
+    return failure();
+  return measurePlan(planned->get(), config, machine);
+}
