@@ -5,6 +5,8 @@
 
 #include "CommandBuilder.h"
 
+#include "program/StoredParameters.h"
+
 #include <algorithm>
 #include <map>
 
@@ -50,6 +52,10 @@ SmallVector<ModuleOp> mlir::zero::listStages(ModuleOp module) {
   return stages;
 }
 
+bool mlir::zero::isCutIntoStages(ModuleOp module) {
+  return listStages(module).size() > 1;
+}
+
 /// Gives each function of a stage a name that no other stage has.
 static LogicalResult renameFunctions(ModuleOp stage) {
   std::string prefix = (stage.getSymName().value_or("") + ".").str();
@@ -63,24 +69,6 @@ static LogicalResult renameFunctions(ModuleOp stage) {
     function.setSymNameAttr(name);
   }
   return success();
-}
-
-/// What files know of a parameter.
-static zrt::StoredParameter describeStored(const zrt::Program &program,
-                                           const zrt::Parameter &parameter) {
-  const zrt::Partition &partition =
-      program.partitions[static_cast<size_t>(parameter.partition)];
-  zrt::StoredParameter stored;
-  stored.name = parameter.name;
-  stored.shape = parameter.shape;
-  stored.stage = program.pipeline.stage;
-  stored.type = partition.master() ? zrt::DataType::F32 : parameter.modelType;
-  stored.modelType = parameter.modelType;
-  stored.trainable = partition.trainable;
-  for (const zrt::State &state : partition.states)
-    if (state.start == zrt::StateStart::Constant)
-      stored.states.push_back({state.name, state.type});
-  return stored;
 }
 
 /// The outputs that are one number, the loss first.
@@ -109,7 +97,7 @@ static void introduce(std::vector<zrt::Program> &stages,
   std::map<std::string, zrt::StoredParameter> byName;
   for (const zrt::Program &stage : stages)
     for (const zrt::Parameter &parameter : stage.parameters)
-      byName.try_emplace(parameter.name, describeStored(stage, parameter));
+      byName.try_emplace(parameter.name, zrt::describeStored(stage, parameter));
   std::vector<zrt::StoredParameter> all;
   for (const auto &[name, stored] : byName)
     all.push_back(stored);

@@ -14,13 +14,8 @@ using namespace mlir::zero;
 static double sendSeconds(const zrt::Program &program,
                           const zrt::Region &region, const CostModel &model) {
   double seconds = 0;
-  const int64_t ranks = program.pipeline.stages;
-  GroupSpan span;
-  span.ranks = ranks;
-  span.local = 0;
-  const int64_t local = model.getMachine().localRanks(program.training.ranks);
-  for (int64_t rank = 0; rank < local; ++rank)
-    span.local += program.mesh.numberOf(program.pipeline.group, rank) == 0;
+  const GroupSpan span =
+      spanOf(program, program.pipeline.group, model.getMachine());
   for (const zrt::Command &command : region.commands)
     if (command.opcode == zrt::Opcode::Start &&
         command.collective == zrt::Collective::Send)

@@ -2,6 +2,7 @@
 
 #include "io/Digest.h"
 #include "program/Nesting.h"
+#include "program/StoredParameters.h"
 #include "state/Pieces.h"
 #include "state/Weights.h"
 
@@ -49,8 +50,7 @@ uint64_t Manifest::bytes() const {
 // What a program keeps
 //===----------------------------------------------------------------------===//
 
-/// A parameter of any stage of a pipeline.
-static StoredTensor describeStored(const StoredParameter &stored) {
+static StoredTensor describeTensor(const StoredParameter &stored) {
   const std::string what = "parameter '" + stored.name + "'";
   StoredTensor tensor;
   tensor.name = stored.name;
@@ -63,33 +63,10 @@ static StoredTensor describeStored(const StoredParameter &stored) {
   return tensor;
 }
 
-static StoredTensor describeOwn(const Program &program,
-                                const Parameter &parameter) {
-  const Partition &partition = partitionOf(program, parameter);
-  StoredTensor tensor;
-  tensor.name = parameter.name;
-  tensor.shape = parameter.shape;
-  tensor.modelType =
-      storedTypeOf(parameter.modelType, "parameter '" + parameter.name + "'");
-  tensor.trainable = partition.trainable;
-  tensor.states.push_back({kValueName, writtenType(program, parameter)});
-  // The others are the parameter, or a part of it.
-  for (const State &state : partition.states)
-    if (state.start == StateStart::Constant)
-      tensor.states.push_back(
-          {state.name, storedTypeOf(state.type, "state '" + state.name + "'")});
-  return tensor;
-}
-
 std::vector<StoredTensor> zrt::tensorsOf(const Program &program) {
   std::vector<StoredTensor> tensors;
-  if (program.pipeline.isCut()) {
-    for (const StoredParameter &stored : program.pipeline.stored)
-      tensors.push_back(describeStored(stored));
-    return tensors;
-  }
-  for (const Parameter &parameter : program.parameters)
-    tensors.push_back(describeOwn(program, parameter));
+  for (const StoredParameter &stored : storedParametersOf(program))
+    tensors.push_back(describeTensor(stored));
   return tensors;
 }
 

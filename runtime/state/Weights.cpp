@@ -6,6 +6,7 @@
 #include "io/Together.h"
 #include "io/TogetherFile.h"
 #include "program/Float16.h"
+#include "program/StoredParameters.h"
 #include "state/Elements.h"
 #include "state/Initialize.h"
 #include "state/PackedSlice.h"
@@ -25,13 +26,14 @@
 
 using namespace zrt;
 
+/// The type of its values in files of weights.
+static TensorDataType typeInFiles(const StoredParameter &stored) {
+  return storedTypeOf(stored.type, "parameter '" + stored.name + "'");
+}
+
 TensorDataType zrt::writtenType(const Program &program,
                                 const Parameter &parameter) {
-  const Partition &partition = partitionOf(program, parameter);
-  return partition.master()
-             ? TensorDataType::F32
-             : storedTypeOf(parameter.modelType,
-                            "parameter '" + parameter.name + "'");
+  return typeInFiles(describeStored(program, parameter));
 }
 
 //===----------------------------------------------------------------------===//
@@ -62,29 +64,6 @@ private:
   size_t count = 0;
 };
 
-/// A parameter as a file of weights has it.
-struct FileTensor {
-  std::string name;
-  std::vector<int64_t> shape;
-  TensorDataType type;
-};
-
-/// In the order of their declarations; of all stages.
-std::vector<FileTensor> fileTensorsOf(const Program &program) {
-  std::vector<FileTensor> tensors;
-  if (program.pipeline.isCut()) {
-    for (const StoredParameter &each : program.pipeline.stored)
-      tensors.push_back(
-          {each.name, each.shape,
-           storedTypeOf(each.type, "parameter '" + each.name + "'")});
-    return tensors;
-  }
-  for (const Parameter &parameter : program.parameters)
-    tensors.push_back(
-        {parameter.name, parameter.shape, writtenType(program, parameter)});
-  return tensors;
-}
-
 } // namespace
 
 static void checkNames(const std::string &path, const TensorFiles &files,
@@ -93,7 +72,7 @@ static void checkNames(const std::string &path, const TensorFiles &files,
       extra("tensors that are no parameters of this model"),
       shapes("other shapes"), types("other types");
   std::set<std::string> known;
-  for (const FileTensor &wanted : fileTensorsOf(program)) {
+  for (const StoredParameter &wanted : storedParametersOf(program)) {
     known.insert(wanted.name);
     const TensorPlace *place = files.find(wanted.name);
     if (!place) {
@@ -156,10 +135,10 @@ StartingValues zrt::loadWeights(const std::string &path, const Program &program,
 /// The file's tensors, without their places.
 static std::vector<TensorEntry> entriesOf(const Program &program) {
   std::vector<TensorEntry> entries;
-  for (const FileTensor &tensor : fileTensorsOf(program)) {
+  for (const StoredParameter &tensor : storedParametersOf(program)) {
     TensorEntry entry;
     entry.name = tensor.name;
-    entry.type = tensor.type;
+    entry.type = typeInFiles(tensor);
     entry.shape = tensor.shape;
     entries.push_back(std::move(entry));
   }

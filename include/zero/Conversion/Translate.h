@@ -27,6 +27,9 @@ FailureOr<std::vector<zrt::Program>> translateStages(ModuleOp module);
 /// none of stages.
 SmallVector<ModuleOp> listStages(ModuleOp module);
 
+/// Whether there are several.
+bool isCutIntoStages(ModuleOp module);
+
 /// All functions of the stages, in one module.
 OwningOpRef<ModuleOp> joinFunctions(ModuleOp module);
 

@@ -21,10 +21,6 @@ static int64_t microBatchesOf(const StagesReport &report) {
   return report.programs.front().training.accumulation;
 }
 
-bool mlir::zero::isCutIntoStages(ModuleOp planned) {
-  return listStages(planned).size() > 1;
-}
-
 FailureOr<StagesReport> mlir::zero::reportStages(ModuleOp planned,
                                                  const Machine &machine) {
   StagesReport stages;

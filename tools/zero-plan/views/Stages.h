@@ -19,8 +19,6 @@ struct StagesReport {
   StagesTimeline timeline;
 };
 
-bool isCutIntoStages(ModuleOp planned);
-
 /// The figures of a plan of several stages.
 FailureOr<StagesReport> reportStages(ModuleOp planned, const Machine &machine);
 
