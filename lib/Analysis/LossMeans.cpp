@@ -86,7 +86,7 @@ void Means::classify() {
     bool learns = dependsOn(trained), reads = dependsOn(data);
     if (auto load = dyn_cast<LoadOp>(op)) {
       auto parameter = symbols.lookup<ParameterOp>(load.getParameter());
-      learns |= parameter && !parameter.getFrozen() && !parameter.getAverage();
+      learns |= parameter && parameter.isTrained();
     }
     for (Value result : op.getResults()) {
       if (learns)

@@ -2,9 +2,10 @@
 
 #include "zero/Analysis/PipelineStages.h"
 
+#include "zero/Analysis/Reads.h"
+
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 #include "llvm/Support/InterleavedRange.h"
 
@@ -14,7 +15,7 @@ using namespace mlir::zero;
 PipelineStages::PipelineStages(StepOp model, int64_t stages, Work work,
                                CanCross canCross)
     : model(model), stages(stages), incoming(stages), parameters(stages),
-      works(stages) {
+      works(stages), visited(stages) {
   Block &body = model.getBody().front();
   boundaries = llvm::range_size(body.getOps<StageBoundaryOp>());
   findRepeated();
@@ -54,17 +55,9 @@ PipelineStages::PipelineStages(StepOp model, int64_t stages, Work work,
   }
 }
 
-/// What `op` reads: its operands, and what its regions capture.
-static llvm::SetVector<Value> readsOf(Operation &op) {
-  llvm::SetVector<Value> reads(op.operand_begin(), op.operand_end());
-  if (op.getNumRegions() != 0)
-    getUsedValuesDefinedAbove(op.getRegions(), reads);
-  return reads;
-}
-
 void PipelineStages::findRepeated() {
   for (Operation &op : model.getBody().front()) {
-    bool isOfInputs = llvm::all_of(readsOf(op), [&](Value read) {
+    bool isOfInputs = llvm::all_of(getReads(op), [&](Value read) {
       Operation *maker = read.getDefiningOp();
       return !maker || (isRepeated(maker) && !isa<LoadOp>(maker));
     });
@@ -77,11 +70,10 @@ void PipelineStages::findTrained() {
   SymbolTable symbols(model->getParentOfType<ModuleOp>());
   for (Operation &op : model.getBody().front()) {
     bool isTrained = llvm::any_of(
-        readsOf(op), [&](Value read) { return trained.contains(read); });
+        getReads(op), [&](Value read) { return trained.contains(read); });
     if (auto load = dyn_cast<LoadOp>(op)) {
       auto parameter = symbols.lookup<ParameterOp>(load.getParameter());
-      isTrained =
-          parameter && !parameter.getFrozen() && !parameter.getAverage();
+      isTrained = parameter && parameter.isTrained();
     }
     for (Value result : op.getResults())
       if (isTrained && isa<FloatType>(getElementTypeOrSelf(result.getType())))
@@ -102,11 +94,13 @@ namespace {
 struct Span {
   SmallVector<Operation *> operations;
   double work = 0;
+  /// Bytes that are alive behind it; 0: no place to cut at.
+  int64_t behind = 0;
 };
 } // namespace
 
-/// Whether `size` of `spans` stages can each have at most `limit`; fills in
-/// where each stage ends.
+/// Whether `stages` stages can each have spans of at most `limit` work; fills
+/// in where each stage ends.
 static bool fits(ArrayRef<Span> spans, int64_t stages, double limit,
                  SmallVectorImpl<size_t> &ends) {
   ends.clear();
@@ -127,78 +121,90 @@ static bool fits(ArrayRef<Span> spans, int64_t stages, double limit,
   return static_cast<int64_t>(ends.size()) < stages;
 }
 
-/// Cuts behind operations where the fewest bytes that depend on parameters are
-/// alive, so that little is sent; among these the largest stage is the least.
-void PipelineStages::placeEvenly(Work work, CanCross canCross) {
-  Block &body = model.getBody().front();
+/// A span for each operation of a stage.
+static SmallVector<Span> listSpans(Block &body, const PipelineStages &stages,
+                                   PipelineStages::Work work,
+                                   PipelineStages::CanCross canCross) {
   DenseMap<Value, Operation *> lastUse;
   DenseSet<Value> ofParameters;
   for (Operation &op : body) {
     bool reads = isa<LoadOp>(op);
-    for (Value read : readsOf(op)) {
+    for (Value read : getReads(op)) {
       lastUse[read] = &op;
       reads |= ofParameters.contains(read);
     }
     if (reads)
       ofParameters.insert(op.result_begin(), op.result_end());
   }
-  SmallVector<Span> spans(1);
+  SmallVector<Span> spans;
   SmallVector<Value> alive;
-  SmallVector<int64_t> bytes;
   for (Operation &op : body) {
     llvm::erase_if(alive, [&](Value value) { return lastUse[value] == &op; });
+    if (stages.isRepeated(&op))
+      continue;
     for (Value result : op.getResults())
-      if (!isRepeated(&op) && ofParameters.contains(result) &&
-          lastUse.count(result))
+      if (ofParameters.contains(result) && lastUse.count(result))
         alive.push_back(result);
-    int64_t here = 0; // none: no place to cut at
+    Span &span = spans.emplace_back();
+    span.operations.push_back(&op);
+    span.work = work(&op);
     if (llvm::all_of(alive, canCross))
       for (Value value : alive)
-        here += tensorBytes(value.getType());
-    if (isRepeated(&op))
-      continue;
-    spans.back().operations.push_back(&op);
-    spans.back().work += work(&op);
-    bytes.push_back(here);
-    spans.emplace_back();
+        span.behind += tensorBytes(value.getType());
   }
-  spans.pop_back();
-  // The least that any good cut sends, among the places with work on both
-  // sides: the median is that of a model with a residual stream.
+  return spans;
+}
+
+/// Joins spans but for places where as few bytes are alive as any good cut
+/// sends, among the places with work on both sides: those of a model with a
+/// residual stream are between its halves of layers.
+static SmallVector<Span> joinSpans(ArrayRef<Span> spans) {
   int64_t least = std::numeric_limits<int64_t>::max();
   double before = 0, all = 0;
   for (const Span &span : spans)
     all += span.work;
-  for (auto [span, here] : llvm::zip_equal(spans, bytes)) {
+  for (const Span &span : spans) {
     before += span.work;
-    if (here > 0 && before > 0.1 * all && before < 0.9 * all)
-      least = std::min(least, here);
+    if (span.behind > 0 && before > 0.1 * all && before < 0.9 * all)
+      least = std::min(least, span.behind);
   }
   SmallVector<Span> joined(1);
-  for (auto [span, here] : llvm::zip_equal(spans, bytes)) {
+  for (const Span &span : spans) {
     llvm::append_range(joined.back().operations, span.operations);
     joined.back().work += span.work;
-    if (here > 0 && here <= least)
+    if (span.behind > 0 && span.behind <= least)
       joined.emplace_back();
   }
   if (joined.back().operations.empty())
     joined.pop_back();
-  double low = 0, high = all;
+  return joined;
+}
+
+/// Cuts behind operations where the fewest bytes that depend on parameters are
+/// alive, so that little is sent; among these the largest stage is the least.
+void PipelineStages::placeEvenly(Work work, CanCross canCross) {
+  const SmallVector<Span> spans =
+      joinSpans(listSpans(model.getBody().front(), *this, work, canCross));
+  double low = 0, high = 0;
+  for (const Span &span : spans)
+    high += span.work;
   SmallVector<size_t> ends;
   for (int i = 0; i < 60; ++i) {
     double middle = (low + high) / 2;
-    (fits(joined, stages, middle, ends) ? high : low) = middle;
+    (fits(spans, stages, middle, ends) ? high : low) = middle;
   }
-  fits(joined, stages, high, ends);
+  fits(spans, stages, high, ends);
   boundaries = ends.size();
-  for (auto [index, span] : llvm::enumerate(joined))
+  for (auto [index, span] : llvm::enumerate(spans))
     for (Operation *op : span.operations)
       stageOf[op] = llvm::upper_bound(ends, index) - ends.begin();
 }
 
 /// Adds what `op`, or what is repeated for it, has from elsewhere.
 void PipelineStages::findNeeds(Operation *op, int64_t stage) {
-  for (Value read : readsOf(*op)) {
+  if (!visited[stage].insert(op).second)
+    return;
+  for (Value read : getReads(*op)) {
     Operation *maker = read.getDefiningOp();
     if (!maker)
       continue;
@@ -228,7 +234,7 @@ LogicalResult PipelineStages::verify() {
     auto isTrained = [&](Attribute name) {
       auto parameter =
           symbols.lookup<ParameterOp>(cast<FlatSymbolRefAttr>(name).getValue());
-      return parameter && !parameter.getFrozen() && !parameter.getAverage();
+      return parameter && parameter.isTrained();
     };
     if (llvm::none_of(parameters[stage], isTrained))
       return emitError(model.getLoc())

@@ -66,7 +66,7 @@ DenseSet<Value> mlir::zero::findTrainedValues(StepOp model) {
     auto load = dyn_cast<LoadOp>(op);
     auto parameter =
         load ? symbols.lookup<ParameterOp>(load.getParameter()) : ParameterOp();
-    bool isTrained = load ? !parameter.getFrozen() && !parameter.getAverage()
+    bool isTrained = load ? parameter.isTrained()
                           : llvm::any_of(op.getOperands(), [&](Value operand) {
                               return trained.contains(operand);
                             });

@@ -2,6 +2,7 @@
 
 #include "zero/Analysis/Mesh.h"
 #include "zero/Analysis/PipelineStages.h"
+#include "zero/Analysis/Reads.h"
 #include "zero/Kernels/KernelSpecs.h"
 #include "zero/Transforms/Passes.h"
 #include "zero/Verify/StageValues.h"
@@ -9,7 +10,6 @@
 #include "program/ByteCount.h"
 
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 namespace mlir::zero {
 #define GEN_PASS_DEF_CUTPIPELINE
@@ -78,19 +78,18 @@ void StageBuilder::build(OpBuilder &builder) {
 /// Everything beside the model that the stage has: its own parameters, and all
 /// that is not a parameter.
 void StageBuilder::buildSymbols(OpBuilder &builder) {
-  ArrayRef<Attribute> own = stages.getParameters(stage);
   for (Operation &op : *whole.getBody()) {
     if (isa<StepOp, ModuleOp>(op)) // other stages
       continue;
-    auto parameter = dyn_cast<ParameterOp>(op);
-    if (parameter &&
-        !llvm::is_contained(own, FlatSymbolRefAttr::get(parameter)))
-      continue;
+    SmallVector<int64_t, 2> users;
+    if (auto parameter = dyn_cast<ParameterOp>(op)) {
+      users = stages.getStagesOf(FlatSymbolRefAttr::get(parameter));
+      if (!llvm::is_contained(users, stage))
+        continue;
+    }
     Operation *copy = builder.clone(op);
-    if (parameter)
-      if (auto users = stages.getStagesOf(FlatSymbolRefAttr::get(parameter));
-          users.size() > 1)
-        cast<ParameterOp>(copy).setStages(users);
+    if (users.size() > 1)
+      cast<ParameterOp>(copy).setStages(users);
     if (auto mesh = dyn_cast<MeshOp>(copy)) {
       mesh.setStage(stage);
       mesh.setOrder(order);
@@ -144,10 +143,7 @@ void StageBuilder::send(OpBuilder &builder) {
 
 /// Computes what `op` reads and the stage computes for itself.
 void StageBuilder::repeat(OpBuilder &builder, Operation &op) {
-  llvm::SetVector<Value> reads(op.operand_begin(), op.operand_end());
-  if (op.getNumRegions() != 0)
-    getUsedValuesDefinedAbove(op.getRegions(), reads);
-  for (Value read : reads)
+  for (Value read : getReads(op))
     if (Operation *maker = read.getDefiningOp();
         maker && !mapping.contains(read) && stages.isRepeated(maker))
       add(builder, *maker);

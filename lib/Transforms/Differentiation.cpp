@@ -2,13 +2,13 @@
 
 #include "zero/Transforms/Differentiation.h"
 
+#include "zero/Analysis/Reads.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interfaces/Interfaces.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -28,15 +28,6 @@ static Type withElementType(Type type, Type element) {
   if (auto shaped = dyn_cast<ShapedType>(type))
     return shaped.clone(element);
   return element;
-}
-
-/// Everything that `op` reads: its operands and what its regions capture.
-static SetVector<Value> getReads(Operation &op) {
-  SetVector<Value> reads;
-  reads.insert(op.operand_begin(), op.operand_end());
-  if (op.getNumRegions() != 0)
-    getUsedValuesDefinedAbove(op.getRegions(), reads);
-  return reads;
 }
 
 namespace {

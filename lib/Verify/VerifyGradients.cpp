@@ -45,8 +45,8 @@ private:
   void visitWait(WaitOp wait);
   bool isComplete(const Cell &cell, PartitionOp partition) const;
   LogicalResult visitTie(TieGradientsOp tie);
-  LogicalResult verifyCounted(GradStatsOp stats, PartitionOp partition,
-                              const Cell &cell);
+  LogicalResult verifyTied(GradStatsOp stats, PartitionOp partition,
+                           const Cell &cell);
   LogicalResult visitStats(GradStatsOp stats);
   LogicalResult visitCopy(CopyToHostOp copy);
   LogicalResult visitUpdate(Operation *update, FlatSymbolRefAttr partition,
@@ -435,9 +435,9 @@ LogicalResult Gradients::visitTie(TieGradientsOp tie) {
   return success();
 }
 
-/// What stages share is counted by the first of them, once it is added up.
-LogicalResult Gradients::verifyCounted(GradStatsOp stats, PartitionOp partition,
-                                       const Cell &cell) {
+/// What stages share is checked once it is added up.
+LogicalResult Gradients::verifyTied(GradStatsOp stats, PartitionOp partition,
+                                    const Cell &cell) {
   if (partition.getStages() && !cell.isTied)
     return stats.emitOpError("checks gradients of @")
            << partition.getSymName()
@@ -461,7 +461,7 @@ LogicalResult Gradients::visitStats(GradStatsOp stats) {
         error.attachNote(cell.inFlight->getLoc()) << "started here";
         return error;
       }
-      if (failed(verifyCounted(stats, (*store)->partition, cell)))
+      if (failed(verifyTied(stats, (*store)->partition, cell)))
         return failure();
       if (cell.checkedBy)
         return stats.emitOpError("counts gradients of ")

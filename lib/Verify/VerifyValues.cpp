@@ -67,8 +67,7 @@ LogicalResult Values::visitLoad(LoadOp op) {
   State state;
   if (std::optional<Layout> layout = layoutOf(parameter, axis))
     state = State::cut(*layout);
-  state.isTrained =
-      isModel && !parameter.getFrozen() && !parameter.getAverage();
+  state.isTrained = isModel && parameter.isTrained();
   state.isReplicated = state.isTrained && (isOfPositions() || isOfSamples());
   give(op.getResult(), state);
   return success();

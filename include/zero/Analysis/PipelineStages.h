@@ -61,6 +61,8 @@ private:
   SmallVector<llvm::SetVector<Value>> incoming;
   SmallVector<llvm::SetVector<Attribute>> parameters;
   SmallVector<double> works;
+  /// Operations whose needs in a stage are known.
+  SmallVector<DenseSet<Operation *>> visited;
 };
 
 } // namespace mlir::zero

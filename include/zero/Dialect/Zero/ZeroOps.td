@@ -84,6 +84,8 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
     }
     /// Elements in memory, padding included.
     int64_t getElements() { return getTensorType().getNumElements(); }
+    /// Whether the loss's gradient changes it.
+    bool isTrained() { return !getFrozen() && !getAverage(); }
     /// How it is cut, over each axis that cuts it.
     ::llvm::SmallVector<CutAttr, 2> getCutList();
     /// How it is cut over `axis`; null: every rank of the axis has all of it.
