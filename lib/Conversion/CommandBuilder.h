@@ -112,6 +112,9 @@ private:
   void visitStash(StashOp stash);
   LogicalResult startTransfer(AsyncOpInterface start,
                               ArrayRef<AsyncBuffer> buffers);
+  zrt::Command &newTransfer(Operation *op, int64_t stage, bool isSend,
+                            const zrt::BufferRef &buffer, int64_t elements,
+                            zrt::DataType type, std::string label);
   uint32_t exchangeWith(Operation *op, int64_t stage, bool isSend,
                         const zrt::BufferRef &buffer, int64_t elements,
                         const std::string &value);

@@ -18,6 +18,26 @@ void CommandBuilder::visitStash(StashOp stash) {
       stash.getName().str();
 }
 
+/// A command that starts to send `buffer` to another stage, or to receive it.
+zrt::Command &CommandBuilder::newTransfer(Operation *op, int64_t stage,
+                                          bool isSend,
+                                          const zrt::BufferRef &buffer,
+                                          int64_t elements, zrt::DataType type,
+                                          std::string label) {
+  zrt::CollectivePart part;
+  (isSend ? part.send : part.receive) = buffer;
+  part.count = static_cast<uint64_t>(elements);
+  part.type = type;
+  part.root = static_cast<int32_t>(stage);
+  zrt::Command &command = newCommand(op, std::move(label));
+  command.opcode = zrt::Opcode::Start;
+  command.collective =
+      isSend ? zrt::Collective::Send : zrt::Collective::Receive;
+  command.group = numberOf(mesh.pipe, mesh, program.mesh);
+  command.parts = {part};
+  return command;
+}
+
 LogicalResult CommandBuilder::startTransfer(AsyncOpInterface start,
                                             ArrayRef<AsyncBuffer> buffers) {
   auto send = dyn_cast<StartSendOp>(start.getOperation());
@@ -30,22 +50,15 @@ LogicalResult CommandBuilder::startTransfer(AsyncOpInterface start,
   if (!type)
     return start->emitOpError("moves elements of ")
            << buffer.type << ", which no communicator takes";
-  zrt::CollectivePart part;
-  zrt::BufferRef whole = refer(start, buffer, at, {0, 0, buffer.elements});
-  (send ? part.send : part.receive) = whole;
-  part.count = static_cast<uint64_t>(buffer.elements);
-  part.type = *type;
   // A value comes from the stage before, and its gradient from the one behind.
-  part.root =
-      static_cast<int32_t>(mesh.stage + ((send != nullptr) == isBack ? -1 : 1));
-  zrt::Command &command = newCommand(start, start.getLabel());
-  command.opcode = zrt::Opcode::Start;
-  command.collective = send ? zrt::Collective::Send : zrt::Collective::Receive;
-  command.group = numberOf(mesh.pipe, mesh, program.mesh);
+  const int64_t stage = mesh.stage + ((send != nullptr) == isBack ? -1 : 1);
+  zrt::Command &command =
+      newTransfer(start, stage, send != nullptr,
+                  refer(start, buffer, at, {0, 0, buffer.elements}),
+                  buffer.elements, *type, start.getLabel());
   command.traffic = zrt::TrafficClass::Activation;
   command.stream = toRuntime(start.getStream());
   command.ticket = tickets.number(start);
-  command.parts = {part};
   return success();
 }
 
@@ -53,27 +66,17 @@ LogicalResult CommandBuilder::startTransfer(AsyncOpInterface start,
 // Gradients of what several stages have
 //===----------------------------------------------------------------------===//
 
-/// Starts to send `buffer` to another stage, or to receive it; its ticket.
+/// Starts to exchange a gradient with another stage; the ticket.
 uint32_t CommandBuilder::exchangeWith(Operation *op, int64_t stage, bool isSend,
                                       const zrt::BufferRef &buffer,
                                       int64_t elements,
                                       const std::string &value) {
-  zrt::CollectivePart part;
-  (isSend ? part.send : part.receive) = buffer;
-  part.count = static_cast<uint64_t>(elements);
-  part.type = zrt::DataType::F32;
-  part.root = static_cast<int32_t>(stage);
   zrt::Command &command =
-      newCommand(op, (isSend ? "send " : "receive ") + value);
-  command.opcode = zrt::Opcode::Start;
-  command.collective =
-      isSend ? zrt::Collective::Send : zrt::Collective::Receive;
-  command.group = numberOf(mesh.pipe, mesh, program.mesh);
+      newTransfer(op, stage, isSend, buffer, elements, zrt::DataType::F32,
+                  (isSend ? "send " : "receive ") + value);
   command.traffic = zrt::TrafficClass::Gradient;
   command.stream = zrt::Stream::Reduce;
-  command.ticket = tickets.take();
-  command.parts = {part};
-  return command.ticket;
+  return command.ticket = tickets.take();
 }
 
 /// Neighbouring elements that this rank owns become ((g0 + g1) + g2) + ... of

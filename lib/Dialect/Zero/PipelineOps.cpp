@@ -105,13 +105,15 @@ std::string StartReceiveOp::getLabel() {
   return labelOf("receive", getName(), getBack());
 }
 /// One name in each region, of which several may be in flight together.
+static std::string handleNameOf(AsyncOpInterface transfer) {
+  bool evaluates = isa<EvaluateOp>(transfer->getParentOp());
+  return transfer.getLabel() + (evaluates ? " to evaluate" : "");
+}
 std::string StartSendOp::getHandleName() {
-  bool evaluates = isa<EvaluateOp>((*this)->getParentOp());
-  return getLabel() + (evaluates ? " to evaluate" : "");
+  return handleNameOf(cast<AsyncOpInterface>(getOperation()));
 }
 std::string StartReceiveOp::getHandleName() {
-  bool evaluates = isa<EvaluateOp>((*this)->getParentOp());
-  return getLabel() + (evaluates ? " to evaluate" : "");
+  return handleNameOf(cast<AsyncOpInterface>(getOperation()));
 }
 
 //===----------------------------------------------------------------------===//
