@@ -3,6 +3,7 @@
 #define ZERO_TRANSFORMS_PASSES_TD
 
 include "zero/Transforms/ModelPasses.td"
+include "zero/Transforms/AxisPasses.td"
 include "zero/Transforms/KernelPasses.td"
 include "zero/Transforms/SchedulePasses.td"
 include "zero/Transforms/OverlapPasses.td"
