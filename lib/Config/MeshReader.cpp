@@ -391,10 +391,17 @@ static void checkStages(const ConfigValues &values, Reporter &reporter,
     reporter.error("zero.checkpoint_activations.offload",
                    "does not work beside " + mesh +
                        "; leave the key out, or give 'pipe' 1 rank");
-  if (config.pipelineOrder != "1f1b" && config.pipelineOrder != "gpipe")
+  const bool isInterleaved = config.pipelineOrder == "interleaved";
+  if (!isInterleaved && config.pipelineOrder != "1f1b" &&
+      config.pipelineOrder != "gpipe")
     reporter.error("zero.pipeline_schedule",
                    "found \"" + config.pipelineOrder +
-                       "\", wanted \"1f1b\" or \"gpipe\"");
+                       "\", wanted \"1f1b\", \"gpipe\" or \"interleaved\"");
+  if (isInterleaved && config.pipelineChunks < 2)
+    reporter.error("zero.pipeline_chunks",
+                   "found " + Twine(config.pipelineChunks) +
+                       ", wanted 2 or more; with one group of layers a stage "
+                       "the schedule is \"1f1b\"");
 }
 
 void mlir::zero::checkModelAxes(const ConfigValues &values, Reporter &reporter,

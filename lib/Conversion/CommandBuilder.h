@@ -35,7 +35,7 @@ uint32_t numberOf(AxesAttr axes, const MeshAxes &mesh, zrt::Mesh &described);
 
 /// Which stage a module is, and in which order it passes `micros` micro-batches
 /// of an update on. \pre The mesh has an axis of stages.
-zrt::Pipeline describePipeline(const MeshAxes &mesh, int64_t micros);
+zrt::Pipeline describePipeline(StepOp step, const MeshAxes &mesh);
 
 /// A place as the runtime's reference; what has a stride lies over `group`.
 zrt::BufferRef toBufferRef(AtAttr place, uint32_t group = zrt::kAllRanks);

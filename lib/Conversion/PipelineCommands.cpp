@@ -51,7 +51,8 @@ LogicalResult CommandBuilder::startTransfer(AsyncOpInterface start,
     return start->emitOpError("moves elements of ")
            << buffer.type << ", which no communicator takes";
   // A value comes from the stage before, and its gradient from the one behind.
-  const int64_t stage = mesh.stage + ((send != nullptr) == isBack ? -1 : 1);
+  const int64_t step = (send != nullptr) == isBack ? mesh.stages() - 1 : 1;
+  const int64_t stage = (mesh.stage + step) % mesh.stages();
   zrt::Command &command =
       newTransfer(start, stage, send != nullptr,
                   refer(start, buffer, at, {0, 0, buffer.elements}),
@@ -59,6 +60,7 @@ LogicalResult CommandBuilder::startTransfer(AsyncOpInterface start,
   command.traffic = zrt::TrafficClass::Activation;
   command.stream = toRuntime(start.getStream());
   command.ticket = tickets.number(start);
+  command.parts.front().lane = isBack ? 1 : 0;
   return success();
 }
 

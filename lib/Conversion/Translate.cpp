@@ -4,6 +4,7 @@
 
 #include "CommandBuilder.h"
 
+#include "zero/Analysis/PipelinePasses.h"
 #include "zero/Analysis/Schedule.h"
 #include "zero/Analysis/Traffic.h"
 
@@ -31,6 +32,7 @@ private:
   LogicalResult translateParameters();
   void translateResidents();
   void translateInputs();
+  zrt::Region &regionOf(Operation *op);
   LogicalResult translateRegions();
   void measureArenas();
   void computeTraffic();
@@ -61,7 +63,7 @@ void Translator::translateTraining() {
   to.ranks = from.getRanks() * (mesh.model ? mesh.model.getSize() : 1);
   program.mesh = describeMesh(mesh);
   if (step.getRegionOp<ForwardOp>())
-    program.pipeline = describePipeline(mesh, from.getAccumulation());
+    program.pipeline = describePipeline(step, mesh);
   program.pipeline.group = numberOf(mesh.pipe, mesh, program.mesh);
   to.accumulation = from.getAccumulation();
   to.deterministic = from.getDeterministic();
@@ -236,17 +238,26 @@ void Translator::translateInputs() {
 // Regions and reports
 //===----------------------------------------------------------------------===//
 
+zrt::Region &Translator::regionOf(Operation *op) {
+  if (auto forward = dyn_cast<ForwardOp>(op))
+    return program.forward[forward.getChunk()];
+  if (auto micro = dyn_cast<MicroOp>(op)) {
+    if (program.pipeline.isCut())
+      return program.backward[micro.getChunk()];
+    return micro.getLast() ? program.microLast : program.micro;
+  }
+  return isa<ApplyOp>(op)      ? program.apply
+         : isa<EvaluateOp>(op) ? program.evaluate
+                               : program.initialize;
+}
+
 LogicalResult Translator::translateRegions() {
+  program.forward.resize(llvm::range_size(step.getBody().getOps<ForwardOp>()));
+  program.backward.resize(program.forward.size());
   Handles handles(step);
   Tickets tickets;
   for (Operation &op : step.getBody().front()) {
-    auto micro = dyn_cast<MicroOp>(op);
-    zrt::Region &region =
-        micro ? micro.getLast() ? program.microLast : program.micro
-        : isa<ForwardOp>(op)  ? program.forward
-        : isa<ApplyOp>(op)    ? program.apply
-        : isa<EvaluateOp>(op) ? program.evaluate
-                              : program.initialize;
+    zrt::Region &region = regionOf(&op);
     CommandBuilder builder(program, state, step, partitionNumbers, kernels,
                            handles, tickets);
     if (failed(builder.build(op.getRegion(0).front(), region, firstCommands)))
@@ -269,8 +280,8 @@ void Translator::measureArenas() {
     for (const auto &[name, place] : partition.getPlaces())
       measure(place);
   step->walk([&](Operation *op) { llvm::for_each(listPlaces(op), measure); });
-  uint64_t &stash = program.arenaBytes[static_cast<int>(zrt::Arena::Stash)];
-  stash = llvm::alignTo(stash, kBufferAlignment) * program.pipeline.slots;
+  program.arenaBytes[static_cast<int>(zrt::Arena::Stash)] =
+      static_cast<uint64_t>(stashBytes(step, mesh));
   program.arenaBytes[static_cast<int>(zrt::Arena::Control)] =
       sizeof(zrt::Control);
 }

@@ -5,6 +5,8 @@
 
 #include "CommandBuilder.h"
 
+#include "zero/Analysis/PipelinePasses.h"
+
 #include "program/StoredParameters.h"
 
 #include <algorithm>
@@ -17,24 +19,18 @@ using namespace mlir::zero;
 // The order of passes
 //===----------------------------------------------------------------------===//
 
-zrt::Pipeline mlir::zero::describePipeline(const MeshAxes &mesh,
-                                           int64_t micros) {
+zrt::Pipeline mlir::zero::describePipeline(StepOp step, const MeshAxes &mesh) {
   zrt::Pipeline pipeline;
   pipeline.stage = static_cast<uint32_t>(mesh.stage);
   pipeline.stages = static_cast<uint32_t>(mesh.stages());
-  int64_t warmUp = mesh.countWarmUp(micros), slots = mesh.countSlots(micros);
-  pipeline.slots = static_cast<uint32_t>(slots);
-  auto add = [&](bool isBackward, int64_t micro) {
-    pipeline.order.push_back({isBackward, static_cast<uint32_t>(micro % slots),
-                              static_cast<uint32_t>(micro)});
-  };
-  for (int64_t micro = 0; micro < warmUp; ++micro)
-    add(/*isBackward=*/false, micro);
-  for (int64_t micro = 0; micro < micros; ++micro) {
-    if (warmUp + micro < micros)
-      add(/*isBackward=*/false, warmUp + micro);
-    add(/*isBackward=*/true, micro);
-  }
+  for (const StashRing &ring : measureRings(step, mesh))
+    pipeline.rings.push_back(
+        {static_cast<uint64_t>(ring.bytes), static_cast<uint32_t>(ring.slots)});
+  for (const PipelinePass &pass :
+       listPasses(mesh, step.getTraining()->getAccumulation()))
+    pipeline.order.push_back({pass.isBackward,
+                              static_cast<uint32_t>(pass.chunk),
+                              static_cast<uint32_t>(pass.micro)});
   return pipeline;
 }
 

@@ -2,10 +2,10 @@
 //
 // All stages run their tables side by side, each command of a transfer as the
 // runtime does it: a send does not wait, a receive gets the next message of its
-// neighbour, a wait waits; a collective of ranks in all stages is over once all
-// have started it. Two updates, since a pass may wait for what one of the
-// update before has sent. What several stages have of one name is one
-// parameter.
+// neighbour on its lane, a wait waits; a collective of ranks in all stages is
+// over once all have started it. Two updates, since a pass may wait for what
+// one of the update before has sent. What several stages have of one name is
+// one parameter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +16,8 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <utility>
 
 using zrt::Collective;
@@ -34,7 +36,7 @@ struct Message {
   bool isTaken = false;
 };
 
-/// Messages from one stage to another, all that were ever sent.
+/// Messages from one stage to another on one lane, all that were ever sent.
 struct Channel {
   std::vector<Message> messages;
   size_t expected = 0; ///< receives that were started
@@ -45,13 +47,27 @@ struct Started {
   bool isSend = false, isOfAll = false;
   size_t from = 0, to = 0, number = 0;
   const Command *command = nullptr;
+  /// The slot of a ring of the stash that is sent from.
+  std::optional<std::pair<size_t, uint32_t>> source;
 };
 
-/// One pass of a stage.
+/// One pass of a stage; what is no pass of a micro-batch has no turn.
 struct Pass {
   const zrt::Region *region = nullptr;
-  const char *name = "";
-  uint32_t slot = 0, micro = 0;
+  std::string name;
+  std::optional<zrt::Turn> turn;
+  uint32_t slot = 0; ///< whose operations are its own
+
+  uint32_t micro() const { return turn ? turn->micro : 0; }
+};
+
+/// The slots of the stash that hold what passes of one chunk leave for others.
+struct Ring {
+  /// The regions of a micro-batch that use the ring, the first and the last.
+  std::set<const zrt::Region *> users;
+  const zrt::Region *first = nullptr, *last = nullptr;
+  /// The micro-batch whose first pass has filled a slot.
+  std::vector<std::optional<uint32_t>> slots;
 };
 
 struct Stage {
@@ -61,8 +77,9 @@ struct Stage {
   bool isInPass = false;
   /// By slot and ticket.
   std::map<std::pair<uint32_t, uint32_t>, Started> started;
-  /// The micro-batch whose forward pass has filled a slot.
-  std::vector<std::optional<uint32_t>> slots;
+  std::vector<Ring> rings;
+  /// Slots that the pass fills anew, and from which something is still sent.
+  std::vector<std::pair<size_t, uint32_t>> sentFrom;
   /// The collectives of ranks in all stages that it has started.
   std::vector<const Command *> ofAll;
 
@@ -83,57 +100,142 @@ private:
   bool wait(size_t stage, const Pass &pass, Started &started);
   bool waitForAll(size_t stage, const Pass &pass, const Started &started);
   void enter(Stage &stage, const Pass &pass);
+  void fill(Stage &stage, const Pass &pass, size_t ring);
+  void checkSent(size_t stage, const Pass &pass, const Command &command);
   std::string describe(size_t stage) const;
   std::string nameOf(size_t stage, const Pass &pass) const;
 
   std::vector<Stage> stages;
-  std::map<std::pair<size_t, size_t>, Channel> channels;
+  std::map<std::tuple<size_t, size_t, uint32_t>, Channel> channels;
   std::string error;
 };
 
 } // namespace
 
+/// The ring of the stash that a buffer is in; none where it is elsewhere.
+static std::optional<size_t> ringOf(const Program &program,
+                                    const zrt::BufferRef &buffer) {
+  if (buffer.arena != zrt::Arena::Stash)
+    return std::nullopt;
+  uint64_t end = 0;
+  for (const auto &ring : program.pipeline.rings)
+    if (buffer.offset < (end += ring.bytes))
+      return &ring - program.pipeline.rings.data();
+  return program.pipeline.rings.size() - 1; // the runtime refuses it
+}
+
+/// Calls `visit` with each buffer of a command.
+template <typename Visit>
+static void forEachBuffer(const Command &command, Visit visit) {
+  for (const zrt::BufferRef &buffer : command.buffers)
+    visit(buffer);
+  for (const zrt::CollectivePart &part : command.parts) {
+    visit(part.send);
+    visit(part.receive);
+  }
+}
+
+/// The rings with the first and the last pass that use them. Inputs are filled
+/// before the first of all passes.
+static std::vector<Ring> findRings(const Program &program) {
+  std::vector<Ring> rings;
+  for (const zrt::StashRing &ring : program.pipeline.rings)
+    rings.emplace_back().slots.resize(ring.slots);
+  rings.front().first = &program.forward.front();
+  rings.front().last = &program.backward.front();
+  auto visit = [&](const zrt::Region &region) {
+    for (const Command &command : region.commands)
+      forEachBuffer(command, [&](const zrt::BufferRef &buffer) {
+        std::optional<size_t> ring = ringOf(program, buffer);
+        if (!ring)
+          return;
+        rings[*ring].users.insert(&region);
+        if (*ring == 0)
+          return;
+        if (!rings[*ring].first)
+          rings[*ring].first = &region;
+        rings[*ring].last = &region;
+      });
+  };
+  for (const zrt::Region &region : program.forward)
+    visit(region);
+  for (auto region = program.backward.rbegin();
+       region != program.backward.rend(); ++region)
+    visit(*region);
+  return rings;
+}
+
 Simulation::Simulation(const std::vector<Program> &programs) {
   for (const Program &program : programs) {
     Stage &stage = stages.emplace_back();
     stage.program = &program;
-    stage.slots.resize(program.pipeline.slots);
+    stage.rings = findRings(program);
     for (int update = 0; update < 2; ++update) {
       for (const zrt::Turn &turn : program.pipeline.order)
-        stage.passes.push_back(
-            {turn.isBackward ? &program.micro : &program.forward,
-             turn.isBackward ? "backward" : "forward", turn.slot, turn.micro});
-      stage.passes.push_back({&program.apply, "update", 0, 0});
+        stage.passes.push_back({&program.regionOf(turn), program.nameOf(turn),
+                                turn, program.pipeline.slotOf(turn)});
+      stage.passes.push_back({&program.apply, "update", std::nullopt, 0});
     }
-    stage.passes.push_back({&program.evaluate, "evaluation", 0, 0});
+    stage.passes.push_back({&program.evaluate, "evaluation", std::nullopt, 0});
   }
 }
 
 std::string Simulation::nameOf(size_t stage, const Pass &pass) const {
   return "stage " + std::to_string(stage) + " in the " + pass.name +
-         " pass of micro-batch " + std::to_string(pass.micro);
+         " pass of micro-batch " + std::to_string(pass.micro());
 }
 
-/// Each slot is written by a forward pass, and read by the backward pass of the
-/// same micro-batch before another one writes it.
+/// A slot that is filled anew may be written once all that was sent from it is
+/// taken.
+void Simulation::fill(Stage &stage, const Pass &pass, size_t ring) {
+  const auto slots = uint32_t(stage.rings[ring].slots.size());
+  const std::pair slot(ring, pass.micro() % slots);
+  for (const auto &[ticket, started] : stage.started)
+    if (started.source == slot)
+      stage.sentFrom.push_back(slot);
+}
+
+/// Each slot is filled by the first pass of a micro-batch that uses its ring,
+/// and holds what the others of the same micro-batch read until the last of
+/// them.
 void Simulation::enter(Stage &stage, const Pass &pass) {
-  if (pass.region != &stage.program->forward &&
-      pass.region != &stage.program->micro)
+  stage.sentFrom.clear();
+  if (!pass.turn)
     return;
-  std::optional<uint32_t> &holds = stage.slots[pass.slot];
   const std::string where = nameOf(&stage - stages.data(), pass);
-  if (pass.region == &stage.program->forward) {
-    if (holds)
-      error = where + " writes slot " + std::to_string(pass.slot) +
-              ", which still holds micro-batch " + std::to_string(*holds);
-    holds = pass.micro;
-    return;
+  for (size_t number = 0; number < stage.rings.size(); ++number) {
+    Ring &ring = stage.rings[number];
+    const size_t slot = pass.micro() % ring.slots.size();
+    std::optional<uint32_t> &holds = ring.slots[slot];
+    if (pass.region == ring.first) {
+      if (holds)
+        error = where + " writes slot " + std::to_string(slot) +
+                ", which still holds micro-batch " + std::to_string(*holds);
+      holds = pass.micro();
+      fill(stage, pass, number);
+    } else if (holds != pass.micro() &&
+               (ring.users.count(pass.region) || pass.region == ring.last)) {
+      error = where + " reads slot " + std::to_string(slot) + ", which holds " +
+              (holds ? "micro-batch " + std::to_string(*holds) : "nothing");
+    }
+    if (pass.region == ring.last)
+      holds.reset();
   }
-  if (holds != pass.micro)
-    error = where + " reads slot " + std::to_string(pass.slot) +
-            ", which holds " +
-            (holds ? "micro-batch " + std::to_string(*holds) : "nothing");
-  holds.reset();
+}
+
+/// A command touches no slot from which something is still sent that another
+/// micro-batch has left there.
+void Simulation::checkSent(size_t number, const Pass &pass,
+                           const Command &command) {
+  Stage &stage = stages[number];
+  forEachBuffer(command, [&](const zrt::BufferRef &buffer) {
+    const std::optional<size_t> ring = ringOf(*stage.program, buffer);
+    for (const auto &[sent, slot] : stage.sentFrom)
+      if (ring == sent)
+        error = nameOf(number, pass) + ": '" + command.label + "' uses slot " +
+                std::to_string(slot) +
+                " of the stash, from which another micro-batch is still sent";
+  });
 }
 
 /// "receive value 0" and "send value 0" are about one value.
@@ -150,14 +252,21 @@ void Simulation::start(size_t stage, const Pass &pass, const Command &command) {
             std::to_string(part.root) + " of " + std::to_string(stages.size());
     return;
   }
-  Started started{
-      isSend, /*isOfAll=*/false, isSend ? stage : peer, isSend ? peer : stage,
-      0,      &command};
-  Channel &channel = channels[{started.from, started.to}];
+  Started started;
+  started.isSend = isSend;
+  started.from = isSend ? stage : peer;
+  started.to = isSend ? peer : stage;
+  started.command = &command;
+  const Program &program = *stages[stage].program;
+  if (std::optional<size_t> ring = ringOf(program, part.send); isSend && ring)
+    started.source.emplace(
+        *ring,
+        pass.micro() % uint32_t(stages[stage].rings[*ring].slots.size()));
+  Channel &channel = channels[{started.from, started.to, part.lane}];
   started.number = isSend ? channel.messages.size() : channel.expected++;
   if (isSend)
     channel.messages.push_back(
-        {valueOf(command), pass.micro, part.count, part.type});
+        {valueOf(command), pass.micro(), part.count, part.type});
   const auto [other, isNew] =
       stages[stage].started.try_emplace({pass.slot, command.ticket}, started);
   if (!isNew)
@@ -210,15 +319,15 @@ bool Simulation::waitForAll(size_t number, const Pass &pass,
 
 /// Whether it is over.
 bool Simulation::wait(size_t stage, const Pass &pass, Started &started) {
-  Channel &channel = channels[{started.from, started.to}];
+  const zrt::CollectivePart &part = started.command->parts.front();
+  Channel &channel = channels[{started.from, started.to, part.lane}];
   if (started.number >= channel.messages.size())
     return false;
   Message &message = channel.messages[started.number];
   if (started.isSend)
     return message.isTaken;
-  const zrt::CollectivePart &part = started.command->parts.front();
   if (message.name != valueOf(*started.command) ||
-      message.micro != pass.micro || message.count != part.count ||
+      message.micro != pass.micro() || message.count != part.count ||
       message.type != part.type)
     error = nameOf(stage, pass) + ": '" + started.command->label + "' of " +
             std::to_string(part.count) + " elements gets '" + message.name +
@@ -228,6 +337,8 @@ bool Simulation::wait(size_t stage, const Pass &pass, Started &started) {
 }
 
 bool Simulation::visit(size_t stage, const Pass &pass, const Command &command) {
+  if (!stages[stage].sentFrom.empty() && command.opcode != Opcode::Wait)
+    checkSent(stage, pass, command);
   if (command.opcode == Opcode::Start && isBetweenTwo(command.collective))
     return start(stage, pass, command), true;
   if (isOfAll(*stages[stage].program, command))
@@ -242,6 +353,11 @@ bool Simulation::visit(size_t stage, const Pass &pass, const Command &command) {
   if (!(found->second.isOfAll ? waitForAll(stage, pass, found->second)
                               : wait(stage, pass, found->second)))
     return false;
+  if (auto &sent = stages[stage].sentFrom;
+      found->second.source && !sent.empty())
+    if (auto slot = std::find(sent.begin(), sent.end(), *found->second.source);
+        slot != sent.end())
+      sent.erase(slot);
   known.erase(found);
   return true;
 }
@@ -304,10 +420,10 @@ std::string Simulation::run() {
   for (const auto &[ends, channel] : channels)
     for (const Message &message : channel.messages)
       if (!message.isTaken)
-        return "stage " + std::to_string(ends.first) + " sends '" +
+        return "stage " + std::to_string(std::get<0>(ends)) + " sends '" +
                message.name + "' of micro-batch " +
                std::to_string(message.micro) + ", which stage " +
-               std::to_string(ends.second) + " never receives";
+               std::to_string(std::get<1>(ends)) + " never receives";
   return "";
 }
 

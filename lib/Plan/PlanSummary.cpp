@@ -3,6 +3,7 @@
 #include "zero/Plan/PlanSummary.h"
 
 #include "zero/Analysis/Mesh.h"
+#include "zero/Analysis/PipelinePasses.h"
 #include "zero/Memory/StatePlan.h"
 
 #include "program/Control.h"
@@ -247,10 +248,8 @@ static void measureArenas(ModuleOp module, const MeshAxes &mesh,
     for (const auto &[name, place] : partition.getPlaces())
       measure(place);
   module->walk([&](Operation *op) { llvm::for_each(listPlaces(op), measure); });
-  StepOp step = *module.getOps<StepOp>().begin();
-  int64_t &stash = summary.arenas[MemorySpace{ArenaKind::Stash}.index()].bytes;
-  stash = llvm::alignTo(stash, kBufferAlignment) *
-          mesh.countSlots(step.getTraining()->getAccumulation());
+  summary.arenas[MemorySpace{ArenaKind::Stash}.index()].bytes =
+      stashBytes(*module.getOps<StepOp>().begin(), mesh);
 }
 
 /// Sorts the lines and names what is left of the arena.

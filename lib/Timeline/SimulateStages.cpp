@@ -4,6 +4,8 @@
 
 #include "program/Trace.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <map>
 #include <optional>
 
@@ -31,11 +33,16 @@ static StageSeconds measureStage(const zrt::Program &stage,
   CostModel model(machine, stage.training.ranks);
   auto program = std::make_shared<const zrt::Program>(stage);
   StageSeconds seconds;
-  seconds.forward = measureRegion(program, program->forward, model);
-  seconds.backward = measureRegion(program, program->micro, model);
+  for (const auto &[forward, backward] :
+       llvm::zip_equal(program->forward, program->backward)) {
+    ChunkSeconds &chunk = seconds.chunks.emplace_back();
+    seconds.forward += chunk.forward = measureRegion(program, forward, model);
+    seconds.backward += chunk.backward =
+        measureRegion(program, backward, model);
+    chunk.send = sendSeconds(*program, forward, model);
+    chunk.sendBack = sendSeconds(*program, backward, model);
+  }
   seconds.update = measureRegion(program, program->apply, model);
-  seconds.send = sendSeconds(*program, program->forward, model);
-  seconds.sendBack = sendSeconds(*program, program->micro, model);
   return seconds;
 }
 
@@ -66,20 +73,23 @@ public:
   }
 
 private:
-  using Key = std::tuple<uint32_t, uint32_t, bool>;
+  /// Stage, chunk, micro-batch and direction.
+  using Key = std::tuple<size_t, uint32_t, uint32_t, bool>;
 
   /// When the stage has what a pass reads of a neighbour; nothing while that
-  /// is not known.
+  /// is not known. Chunk c of stage s is part c p + s of the model.
   std::optional<double> arrival(uint32_t stage, const zrt::Turn &turn) const {
-    const bool isFirst =
-        turn.isBackward ? stage + 1 == programs.size() : stage == 0;
-    if (isFirst)
+    const size_t part = turn.chunk * programs.size() + stage,
+                 last = programs[stage].forward.size() * programs.size() - 1;
+    if (part == (turn.isBackward ? last : 0))
       return 0;
-    const uint32_t neighbour = turn.isBackward ? stage + 1 : stage - 1;
-    auto found = ends.find({neighbour, turn.micro, turn.isBackward});
+    const size_t before = turn.isBackward ? part + 1 : part - 1;
+    const size_t neighbour = before % programs.size();
+    const auto chunk = static_cast<uint32_t>(before / programs.size());
+    auto found = ends.find({neighbour, chunk, turn.micro, turn.isBackward});
     if (found == ends.end())
       return std::nullopt;
-    const StageSeconds &from = timeline.stages[neighbour];
+    const ChunkSeconds &from = timeline.stages[neighbour].chunks[chunk];
     return found->second + (turn.isBackward ? from.sendBack : from.send);
   }
 
@@ -91,13 +101,17 @@ private:
     std::optional<double> there = arrival(stage, turn);
     if (!there)
       return false;
-    const StageSeconds &seconds = timeline.stages[stage];
-    PassTime pass{stage, turn.micro, turn.isBackward,
-                  std::max(clocks[stage], *there), 0};
+    const ChunkSeconds &seconds = timeline.stages[stage].chunks[turn.chunk];
+    PassTime pass{stage,
+                  turn.chunk,
+                  turn.micro,
+                  turn.isBackward,
+                  std::max(clocks[stage], *there),
+                  0};
     pass.end =
         pass.begin + (turn.isBackward ? seconds.backward : seconds.forward);
     clocks[stage] = pass.end;
-    ends[{stage, turn.micro, turn.isBackward}] = pass.end;
+    ends[{stage, turn.chunk, turn.micro, turn.isBackward}] = pass.end;
     timeline.passes.push_back(pass);
     timeline.passSeconds = std::max(timeline.passSeconds, pass.end);
     ++next[stage];

@@ -27,13 +27,15 @@ struct Crossing {
   ArrayAttr cuts; ///< null: whole
 };
 
-/// Builds the module of one stage.
+/// What each stage has from the one before.
+using Crossings = SmallVector<DenseMap<Value, Crossing>>;
+
+/// Builds the module of the stages of one place.
 class StageBuilder {
 public:
   StageBuilder(ModuleOp whole, StepOp model, const PipelineStages &stages,
-               int64_t stage, StringRef order,
-               const DenseMap<Value, Crossing> &crossings)
-      : whole(whole), model(model), stages(stages), stage(stage), order(order),
+               int64_t place, StringRef order, const Crossings &crossings)
+      : whole(whole), model(model), stages(stages), place(place), order(order),
         crossings(crossings) {}
 
   void build(OpBuilder &builder);
@@ -41,18 +43,18 @@ public:
 private:
   void buildSymbols(OpBuilder &builder);
   void buildStep(OpBuilder &builder);
-  void receive(OpBuilder &builder);
-  void send(OpBuilder &builder);
+  void buildChunk(OpBuilder &builder, int64_t stage);
+  void receive(OpBuilder &builder, int64_t stage);
+  void send(OpBuilder &builder, int64_t stage);
   void repeat(OpBuilder &builder, Operation &op);
   void add(OpBuilder &builder, Operation &op);
-  bool isLast() const { return stage + 1 == stages.getStages(); }
 
   ModuleOp whole;
   StepOp model;
   const PipelineStages &stages;
-  int64_t stage;
+  int64_t place;
   StringRef order;
-  const DenseMap<Value, Crossing> &crossings;
+  const Crossings &crossings;
   IRMapping mapping;
 };
 
@@ -69,13 +71,13 @@ private:
 
 void StageBuilder::build(OpBuilder &builder) {
   auto module = ModuleOp::create(builder, model.getLoc(),
-                                 "stage" + std::to_string(stage));
+                                 "stage" + std::to_string(place));
   OpBuilder inner = OpBuilder::atBlockEnd(module.getBody());
   buildSymbols(inner);
   buildStep(inner);
 }
 
-/// Everything beside the model that the stage has: its own parameters, and all
+/// Everything beside the model that the place has: its own parameters, and all
 /// that is not a parameter.
 void StageBuilder::buildSymbols(OpBuilder &builder) {
   for (Operation &op : *whole.getBody()) {
@@ -83,22 +85,24 @@ void StageBuilder::buildSymbols(OpBuilder &builder) {
       continue;
     SmallVector<int64_t, 2> users;
     if (auto parameter = dyn_cast<ParameterOp>(op)) {
-      users = stages.getStagesOf(FlatSymbolRefAttr::get(parameter));
-      if (!llvm::is_contained(users, stage))
+      users = stages.getPlacesOf(FlatSymbolRefAttr::get(parameter));
+      if (!llvm::is_contained(users, place))
         continue;
     }
     Operation *copy = builder.clone(op);
     if (users.size() > 1)
       cast<ParameterOp>(copy).setStages(users);
     if (auto mesh = dyn_cast<MeshOp>(copy)) {
-      mesh.setStage(stage);
+      mesh.setStage(place);
       mesh.setOrder(order);
+      mesh.setChunks(stages.getChunks());
     }
   }
 }
 
-/// Every stage has all inputs, so that all of them count samples and positions
-/// in one way.
+/// Every place has all inputs, so that all of them count samples and positions
+/// in one way. Its chunks stand one behind the other, a boundary between each
+/// two.
 void StageBuilder::buildStep(OpBuilder &builder) {
   auto step = cast<StepOp>(builder.cloneWithoutRegions(*model));
   Block &body = step.getBody().emplaceBlock();
@@ -106,42 +110,55 @@ void StageBuilder::buildStep(OpBuilder &builder) {
     mapping.map(argument,
                 body.addArgument(argument.getType(), argument.getLoc()));
   OpBuilder inner = OpBuilder::atBlockEnd(&body);
-  receive(inner);
-  auto yield = cast<YieldOp>(model.getBody().front().back());
-  for (Operation &op : model.getBody().front())
-    if (!stages.isRepeated(&op) && stages.getStage(&op) == stage &&
-        !isa<StageBoundaryOp>(op) && &op != yield.getOperation())
-      add(inner, op);
-  if (isLast()) {
-    add(inner, *yield);
-  } else {
-    send(inner);
-    YieldOp::create(inner, yield.getLoc(), ValueRange(), /*weight=*/Value(),
-                    /*outputs=*/ArrayAttr());
-    if (yield.getWeight())
-      step->setAttr(StepOp::getWeightedName(), inner.getUnitAttr());
+  for (int64_t chunk = 0; chunk < stages.getChunks(); ++chunk) {
+    if (chunk > 0)
+      StageBoundaryOp::create(inner, model.getLoc());
+    buildChunk(inner, stages.getStageAt(place, chunk));
   }
+  auto yield = cast<YieldOp>(model.getBody().front().back());
+  if (place + 1 == stages.getPlaces()) {
+    add(inner, *yield);
+    return;
+  }
+  YieldOp::create(inner, yield.getLoc(), ValueRange(), /*weight=*/Value(),
+                  /*outputs=*/ArrayAttr());
+  if (yield.getWeight())
+    step->setAttr(StepOp::getWeightedName(), inner.getUnitAttr());
 }
 
-void StageBuilder::receive(OpBuilder &builder) {
-  for (Value value : stages.getIncoming(stage))
+void StageBuilder::buildChunk(OpBuilder &builder, int64_t stage) {
+  receive(builder, stage);
+  for (Operation &op : model.getBody().front())
+    if (!stages.isRepeated(&op) && stages.getStage(&op) == stage &&
+        !isa<StageBoundaryOp, YieldOp>(op))
+      add(builder, op);
+  if (stage + 1 < stages.getStages())
+    send(builder, stage);
+}
+
+void StageBuilder::receive(OpBuilder &builder, int64_t stage) {
+  for (Value value : stages.getIncoming(stage)) {
+    const Crossing &crossing = crossings[stage].at(value);
     mapping.map(
         value,
         ReceiveValueOp::create(
-            builder, value.getLoc(), value.getType(), crossings.at(value).name,
-            /*back=*/UnitAttr(), crossings.at(value).cuts,
+            builder, value.getLoc(), value.getType(), crossing.name,
+            /*back=*/UnitAttr(), crossing.cuts,
             stages.isTrained(value) ? builder.getUnitAttr() : UnitAttr()));
+  }
 }
 
-void StageBuilder::send(OpBuilder &builder) {
-  for (Value value : stages.getIncoming(stage + 1))
+void StageBuilder::send(OpBuilder &builder, int64_t stage) {
+  for (Value value : stages.getIncoming(stage + 1)) {
+    const Crossing &crossing = crossings[stage + 1].at(value);
     SendValueOp::create(
-        builder, value.getLoc(), mapping.lookup(value),
-        crossings.at(value).name, /*back=*/UnitAttr(), crossings.at(value).cuts,
+        builder, value.getLoc(), mapping.lookup(value), crossing.name,
+        /*back=*/UnitAttr(), crossing.cuts,
         stages.isTrained(value) ? builder.getUnitAttr() : UnitAttr());
+  }
 }
 
-/// Computes what `op` reads and the stage computes for itself.
+/// Computes what `op` reads and the place computes for itself.
 void StageBuilder::repeat(OpBuilder &builder, Operation &op) {
   for (Value read : getReads(op))
     if (Operation *maker = read.getDefiningOp();
@@ -165,16 +182,18 @@ static double workOf(Operation *op) {
 }
 
 /// "pipeline stage 1 of 4 has 12 of 48 parameters and 26 % of the forward
-/// work".
+/// work"; of several chunks "chunk 2 of pipeline stage 1 of 4".
 static void reportStage(StepOp model, const PipelineStages &stages,
                         int64_t stage, int64_t parameters, double work) {
   int64_t bytes = 0;
   for (Value value : stages.getIncoming(stage))
     bytes += tensorBytes(value.getType());
   InFlightDiagnostic remark = emitRemark(model.getLoc());
-  remark << "pipeline stage " << stage << " of " << stages.getStages()
-         << " has " << stages.getParameters(stage).size() << " of "
-         << parameters << " parameters and "
+  if (stages.getChunks() > 1)
+    remark << "chunk " << stage / stages.getPlaces() << " of ";
+  remark << "pipeline stage " << stages.getPlace(stage) << " of "
+         << stages.getPlaces() << " has " << stages.getParameters(stage).size()
+         << " of " << parameters << " parameters and "
          << static_cast<int64_t>(
                 work > 0 ? 100 * stages.getWork(stage) / work + 0.5 : 0)
          << " % of the forward work";
@@ -185,22 +204,23 @@ static void reportStage(StepOp model, const PipelineStages &stages,
 }
 
 /// Names what stages hand on; an error where ranks have terms of it.
-static FailureOr<DenseMap<Value, Crossing>>
-findCrossings(const PipelineStages &stages, const StageValues &values) {
-  DenseMap<Value, Crossing> crossings;
+static FailureOr<Crossings> findCrossings(const PipelineStages &stages,
+                                          const StageValues &values) {
+  Crossings crossings(stages.getStages());
+  int64_t count = 0;
   for (int64_t stage = 1; stage < stages.getStages(); ++stage)
     for (Value value : stages.getIncoming(stage)) {
       Builder builder(value.getContext());
       auto cuts = values.cutsOf(value);
       if (!cuts)
         return value.getDefiningOp()->emitOpError()
-               << "gives what stage " << stage
-               << " of the pipeline has from the stage before, and of which "
+               << "gives what " << stages.describe(stage)
+               << " has from the stage before, and of which "
                   "ranks that compute one model have terms, or an order of "
                   "their own; move the 'zero.stage_boundary' behind what adds "
                   "it up";
-      std::string name = "value " + std::to_string(crossings.size());
-      crossings.try_emplace(
+      std::string name = "value " + std::to_string(count++);
+      crossings[stage].try_emplace(
           value,
           Crossing{builder.getStringAttr(name),
                    cuts->empty() ? ArrayAttr()
@@ -213,8 +233,7 @@ findCrossings(const PipelineStages &stages, const StageValues &values) {
 LogicalResult CutPipeline::cut(StepOp model, const PipelineStages &stages,
                                const StageValues &values) {
   ModuleOp module = getOperation();
-  FailureOr<DenseMap<Value, Crossing>> crossings =
-      findCrossings(stages, values);
+  FailureOr<Crossings> crossings = findCrossings(stages, values);
   if (failed(crossings))
     return failure();
   int64_t parameters = llvm::range_size(module.getOps<ParameterOp>());
@@ -228,11 +247,11 @@ LogicalResult CutPipeline::cut(StepOp model, const PipelineStages &stages,
   for (Operation &op : *module.getBody())
     old.push_back(&op);
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  for (int64_t stage = 0; stage < stages.getStages(); ++stage) {
+  for (int64_t stage = 0; stage < stages.getStages(); ++stage)
     reportStage(model, stages, stage, parameters, work);
-    StageBuilder(module, model, stages, stage, order, *crossings)
+  for (int64_t place = 0; place < stages.getPlaces(); ++place)
+    StageBuilder(module, model, stages, place, order, *crossings)
         .build(builder);
-  }
   for (Operation *op : llvm::reverse(old))
     op->erase();
   module->setAttr(kDeclaredParameters, builder.getArrayAttr(declared));
@@ -263,9 +282,9 @@ void CutPipeline::runOnOperation() {
   StageValues values;
   if (failed(values.run(module, model)))
     return signalPassFailure();
-  PipelineStages stages(model, pipe.getSize(), workOf, [&](Value value) {
-    return values.cutsOf(value).has_value();
-  });
+  PipelineStages stages(
+      model, pipe.getSize(), chunks, workOf,
+      [&](Value value) { return values.cutsOf(value).has_value(); });
   if (failed(stages.verify()) || failed(cut(model, stages, values)))
     signalPassFailure();
 }

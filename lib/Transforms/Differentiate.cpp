@@ -88,7 +88,8 @@ static MicroOp splitStep(StepOp step, YieldOp yield) {
   IRMapping mapping;
   for (Operation &op :
        llvm::make_range(body.begin(), std::next(yield->getIterator())))
-    clones.clone(op, mapping);
+    if (!isa<StageBoundaryOp>(op))
+      clones.clone(op, mapping);
   forward.getOperations().splice(forward.end(), body.getOperations(),
                                  body.begin(), yield->getIterator());
   keepEvaluation(evaluation);
@@ -96,58 +97,101 @@ static MicroOp splitStep(StepOp step, YieldOp yield) {
 }
 
 namespace {
-/// What a stage of a pipeline gets from its neighbours and gives them.
-struct Transfers {
+/// What a chunk of a stage of a pipeline gets from its neighbours and gives
+/// them.
+struct ChunkTransfers {
   SmallVector<ReceiveValueOp> received; ///< trained values
   SmallVector<SendValueOp> sent;        ///< all values
+  SmallVector<ReceiveValueOp> back;     ///< gradients of what was sent
+  /// By received value; null where the loss does not depend on it.
+  SmallVector<Value> gradients;
+};
+
+/// What all chunks of a stage do. A model that is not cut is one chunk without
+/// any.
+class Transfers {
+public:
+  explicit Transfers(Block &forward);
+
+  /// The values whose gradients go back, chunk after chunk.
+  SmallVector<ReceiveValueOp> getReceived() const;
+  void receiveGradients(OpBuilder &builder,
+                        SmallVectorImpl<GradientSeed> &seeds);
+  /// Sets the gradient of a value of `getReceived`.
+  void setGradient(size_t index, Value gradient);
+  /// Puts all where they belong, once the backward pass is there.
+  void place(OpBuilder &builder);
+
+private:
+  void placeChunk(OpBuilder &builder, size_t chunk,
+                  ArrayRef<StageBoundaryOp> boundaries);
+  void sendGradients(OpBuilder &builder, ChunkTransfers &chunk);
+
+  SmallVector<ChunkTransfers> chunks;
+  Block &block;
+  Operation *last = nullptr; ///< of the forward pass; null: it has none
 };
 } // namespace
 
 /// Takes the sends out of the forward pass: what is differentiated gives its
 /// results back to nobody else.
-static Transfers takeTransfers(Block &forward) {
-  Transfers transfers;
-  for (auto receive : forward.getOps<ReceiveValueOp>())
-    if (receive.getTrained())
-      transfers.received.push_back(receive);
-  for (auto send : llvm::make_early_inc_range(forward.getOps<SendValueOp>())) {
-    send->remove();
-    transfers.sent.push_back(send);
+Transfers::Transfers(Block &forward) : chunks(1), block(forward) {
+  for (Operation &op : llvm::make_early_inc_range(forward)) {
+    if (isa<StageBoundaryOp>(op)) {
+      chunks.emplace_back();
+    } else if (auto receive = dyn_cast<ReceiveValueOp>(op);
+               receive && receive.getTrained()) {
+      chunks.back().received.push_back(receive);
+    } else if (auto send = dyn_cast<SendValueOp>(op)) {
+      send->remove();
+      chunks.back().sent.push_back(send);
+    }
   }
-  return transfers;
+  for (ChunkTransfers &chunk : chunks)
+    chunk.gradients.resize(chunk.received.size());
+  if (!forward.empty())
+    last = &forward.back();
+}
+
+SmallVector<ReceiveValueOp> Transfers::getReceived() const {
+  SmallVector<ReceiveValueOp> all;
+  for (const ChunkTransfers &chunk : chunks)
+    llvm::append_range(all, chunk.received);
+  return all;
+}
+
+void Transfers::setGradient(size_t index, Value gradient) {
+  for (ChunkTransfers &chunk : chunks) {
+    if (index < chunk.gradients.size()) {
+      chunk.gradients[index] = gradient;
+      return;
+    }
+    index -= chunk.gradients.size();
+  }
 }
 
 /// The gradients of what was sent come back from the next stage.
-static void receiveGradients(OpBuilder &builder, const Transfers &transfers,
-                             SmallVectorImpl<GradientSeed> &seeds) {
-  for (SendValueOp send : transfers.sent)
-    if (send.getTrained())
-      seeds.push_back(
-          {send.getValue(),
-           ReceiveValueOp::create(builder, send.getLoc(),
-                                  send.getValue().getType(), send.getNameAttr(),
-                                  builder.getUnitAttr(), send.getCutsAttr())});
-}
-
-/// Puts the sends back, at the end of the forward pass: behind `last`, its last
-/// operation, or first where that is null.
-static void sendValues(Block &block, Operation *last,
-                       const Transfers &transfers) {
-  OpBuilder builder = OpBuilder::atBlockBegin(&block);
-  if (last)
-    builder.setInsertionPointAfter(last);
-  for (SendValueOp send : transfers.sent)
-    builder.insert(send);
+void Transfers::receiveGradients(OpBuilder &builder,
+                                 SmallVectorImpl<GradientSeed> &seeds) {
+  for (ChunkTransfers &chunk : chunks)
+    for (SendValueOp send : chunk.sent) {
+      if (!send.getTrained())
+        continue;
+      chunk.back.push_back(ReceiveValueOp::create(
+          builder, send.getLoc(), send.getValue().getType(), send.getNameAttr(),
+          builder.getUnitAttr(), send.getCutsAttr()));
+      seeds.push_back({send.getValue(), chunk.back.back()});
+    }
 }
 
 /// Sends the stage before the gradients of what it gave, in the order in which
-/// it gets them: zeros where the loss does not depend on a value.
-static void sendGradients(OpBuilder &builder,
-                          MutableArrayRef<ReceiveValueOp> received,
-                          MutableArrayRef<Value> gradients) {
+/// it gets them: zeros, made at the builder, where the loss does not depend on
+/// a value.
+void Transfers::sendGradients(OpBuilder &builder, ChunkTransfers &chunk) {
   OpBuilder::InsertionGuard guard(builder);
   Operation *before = nullptr;
-  for (auto [receive, gradient] : llvm::zip_equal(received, gradients)) {
+  for (auto [receive, gradient] :
+       llvm::zip_equal(chunk.received, chunk.gradients)) {
     if (!gradient)
       gradient = arith::ConstantOp::create(
           builder, receive.getLoc(), builder.getZeroAttr(receive.getType()));
@@ -159,6 +203,35 @@ static void sendGradients(OpBuilder &builder,
                                  receive.getNameAttr(), builder.getUnitAttr(),
                                  receive.getCutsAttr());
   }
+}
+
+/// Of n chunks, n - 1 boundaries are between the forward passes, and then as
+/// many between the backward passes, of the last chunk first.
+void Transfers::placeChunk(OpBuilder &builder, size_t chunk,
+                           ArrayRef<StageBoundaryOp> boundaries) {
+  const size_t between = chunks.size() - 1, behind = between - chunk;
+  OpBuilder::InsertionGuard guard(builder);
+  ChunkTransfers &transfers = chunks[chunk];
+  if (behind > 0)
+    for (ReceiveValueOp receive : llvm::reverse(transfers.back))
+      receive->moveAfter(boundaries[between + behind - 1]);
+  if (chunk > 0)
+    builder.setInsertionPoint(boundaries[between + behind]);
+  sendGradients(builder, transfers);
+  builder.setInsertionPointToStart(&block);
+  if (behind > 0)
+    builder.setInsertionPoint(boundaries[chunk]);
+  else if (last)
+    builder.setInsertionPointAfter(last);
+  for (SendValueOp send : transfers.sent)
+    builder.insert(send);
+}
+
+void Transfers::place(OpBuilder &builder) {
+  const SmallVector<StageBoundaryOp> boundaries =
+      llvm::to_vector(block.getOps<StageBoundaryOp>());
+  for (size_t chunk = 0; chunk < chunks.size(); ++chunk)
+    placeChunk(builder, chunk, boundaries);
 }
 
 /// What an update makes an average move towards comes as its gradient: so it is
@@ -199,13 +272,11 @@ LogicalResult Differentiate::differentiateStep(StepOp step,
   if (failed(trained))
     return failure();
 
-  Transfers transfers = takeTransfers(forward);
-
+  Transfers transfers(forward);
   OpBuilder builder = OpBuilder::atBlockEnd(&forward);
   Location loc = loss ? loss.getLoc() : step.getLoc();
   SmallVector<GradientSeed> seeds;
-  Operation *last = forward.empty() ? nullptr : &forward.back();
-  receiveGradients(builder, transfers, seeds);
+  transfers.receiveGradients(builder, seeds);
   Type scalar = RankedTensorType::get({}, builder.getF32Type());
   Value seed;
   if (loss)
@@ -214,7 +285,7 @@ LogicalResult Differentiate::differentiateStep(StepOp step,
   SmallVector<GradientVariable> variables;
   for (auto &[parameter, variable] : *trained)
     variables.push_back(variable);
-  for (ReceiveValueOp receive : transfers.received)
+  for (ReceiveValueOp receive : transfers.getReceived())
     variables.push_back({{receive.getResult()}});
   DenseSet<Operation *> withGradient;
   // Averages follow micro-batches, which are the same to them.
@@ -222,10 +293,9 @@ LogicalResult Differentiate::differentiateStep(StepOp step,
     seed = LossSeedOp::create(builder, loc, loss ? loss.getType() : scalar,
                               Value());
   trackAverages(builder, tracked, seed, withGradient);
-  SmallVector<Value> handedBack(transfers.received.size());
   auto complete = [&](unsigned index, Value gradient) {
     if (index >= trained->size())
-      handedBack[index - trained->size()] = gradient;
+      transfers.setGradient(index - trained->size(), gradient);
     if (index >= trained->size() || !gradient)
       return;
     ParameterOp parameter = (trained->begin() + index)->first;
@@ -238,8 +308,7 @@ LogicalResult Differentiate::differentiateStep(StepOp step,
   };
   if (failed(differentiate(builder, forward, seeds, variables, complete)))
     return failure();
-  sendGradients(builder, transfers.received, handedBack);
-  sendValues(forward, last, transfers);
+  transfers.place(builder);
   YieldOp::create(builder, loc, loss ? ValueRange(loss) : ValueRange(), weight,
                   /*outputs=*/ArrayAttr());
   return reportUnused(step, withGradient);

@@ -52,6 +52,8 @@ private:
   void findDependent(Block &block);
   LogicalResult verifyResults(Block &block);
   void findPaths(Block &block, ArrayRef<GradientSeed> seeds);
+  /// Repeats the boundaries behind which `op` stands, all where it is null.
+  void passBoundaries(Operation *op);
   LogicalResult visit(Operation &op);
   /// Builds the gradients of the operands of `op` and adds them to the sums.
   LogicalResult addGradients(DifferentiableOpInterface op,
@@ -73,6 +75,8 @@ private:
   /// The variables whose last contribution comes from an operation.
   DenseMap<Operation *, SmallVector<unsigned, 1>> finishedBy;
   SmallVector<unsigned> unreached;
+  /// Those between groups of layers that are still to be passed.
+  SmallVector<StageBoundaryOp> boundaries;
 
   DenseMap<Value, Value> gradients;
   /// Gradients that are contributions already: more than one value may have
@@ -207,6 +211,11 @@ static Operation *findStart(Operation &op) {
              : nullptr;
 }
 
+void Backward::passBoundaries(Operation *op) {
+  while (!boundaries.empty() && (!op || op->isBeforeInBlock(boundaries.back())))
+    builder.clone(*boundaries.pop_back_val());
+}
+
 LogicalResult Backward::visit(Operation &op) {
   SmallVector<Value> resultGradients;
   for (Value result : op.getResults())
@@ -269,13 +278,16 @@ LogicalResult Backward::run(Block &block, ArrayRef<GradientSeed> seeds) {
   for (const GradientSeed &seed : seeds)
     if (dependent.contains(seed.output))
       contribute(seed.output, seed.gradient, /*isOwn=*/false);
+  llvm::append_range(boundaries, block.getOps<StageBoundaryOp>());
   for (Operation *op : path) {
+    passBoundaries(op);
     if (failed(visit(*op)))
       return failure();
     if (auto found = finishedBy.find(op); found != finishedBy.end())
       for (unsigned variable : found->second)
         finish(variable);
   }
+  passBoundaries(/*op=*/nullptr);
   for (unsigned variable : unreached)
     finish(variable);
   return success();

@@ -100,6 +100,8 @@ private:
   /// From a parameter to its compute type, and to its gradient's position.
   DenseMap<StringAttr, Type> computeTypes;
   DenseMap<StringAttr, unsigned> readiness;
+  /// Boundaries between chunks of a stage that stand before the gradient.
+  DenseMap<StringAttr, unsigned> passes;
   DenseMap<StringAttr, SmallVector<int64_t>> blockEnds;
   /// Parameters of which ranks keep whole copies; asked for where what is not
   /// trained is quantized.
@@ -108,10 +110,11 @@ private:
   /// compute type, tier and quantization of parameters, and the axes that they
   /// are cut over, in order.
   /// One that several stages of a pipeline have is a group by itself, so that
-  /// all of them lay it out alike.
-  llvm::MapVector<
-      std::tuple<Attribute, Type, int, QuantizationAttr, AxesAttr, StringAttr>,
-      Group>
+  /// all of them lay it out alike. Each chunk of a stage has groups of its own,
+  /// whose gradients are ready in one pass.
+  llvm::MapVector<std::tuple<Attribute, Type, int, QuantizationAttr, AxesAttr,
+                             StringAttr, unsigned>,
+                  Group>
       groups;
   /// The names of all states.
   std::set<std::string> states;
@@ -136,15 +139,17 @@ LogicalResult Partitioner::addLoad(LoadOp load) {
 /// A gradient in blocks is ready with its last one; blocks come in order.
 LogicalResult Partitioner::collectUses() {
   bool isWhole = !scattersInBackward(training);
-  unsigned position = 0;
+  unsigned position = 0, pass = 0;
   WalkResult walk = step.walk([&](Operation *op) {
     if (auto load = dyn_cast<LoadOp>(op); load && failed(addLoad(load)))
       return WalkResult::interrupt();
+    pass += isa<StageBoundaryOp>(op);
     auto gradient = dyn_cast<GradientOp>(op);
     if (!gradient)
       return WalkResult::advance();
     StringAttr name = gradient.getParameterAttr().getAttr();
     readiness[name] = position++;
+    passes[name] = pass;
     if (!gradient.isBlock())
       return WalkResult::advance();
     if (isWhole) {
@@ -228,7 +233,8 @@ LogicalResult Partitioner::collectGroups() {
     Group &group =
         groups
             .try_emplace({key, type, static_cast<int>(tier), quantization,
-                          parts, parameter.getStages() ? name : nullptr},
+                          parts, parameter.getStages() ? name : nullptr,
+                          passes.lookup(name)},
                          makeGroup(parts))
             .first->second;
     group.parameters.push_back(parameter);

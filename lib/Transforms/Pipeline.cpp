@@ -88,14 +88,15 @@ static OpPassManager &stagesOf(OpPassManager &manager,
 void mlir::zero::buildOperationsPipeline(OpPassManager &manager,
                                          const TrainConfig &config) {
   addModelPasses(manager, config);
-  manager.addPass(createCutPipeline({config.pipelineOrder}));
+  manager.addPass(createCutPipeline(
+      {config.pipelineOrder,
+       config.pipelineOrder == "interleaved" ? config.pipelineChunks : 1}));
   addOperationPasses(stagesOf(manager, config), config);
 }
 
 static void addExchangePasses(OpPassManager &manager) {
   manager.addPass(createVerifyValues());
   manager.addPass(createStartExchanges());
-  manager.addPass(createSplitForward());
 }
 
 void mlir::zero::buildModelPipeline(OpPassManager &manager,
@@ -128,6 +129,7 @@ static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
   manager.addPass(createPrefetch());
   if (config.offloadOptimizer && config.offloadOptimizer->parameters)
     manager.addPass(createUploadParameters());
+  manager.addPass(createSplitForward());
 }
 
 void mlir::zero::buildZeroPipeline(OpPassManager &manager,

@@ -1,5 +1,6 @@
 //===- PlanMemory.cpp - give every buffer an address ----------------------===//
 
+#include "zero/Analysis/PipelinePasses.h"
 #include "zero/Analysis/Schedule.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interfaces/Interfaces.h"
@@ -105,19 +106,27 @@ void Planner::planInputs() {
   step->setAttr("zero.at", toArray(step.getContext(), places));
 }
 
-/// Places that are the same in each slot.
+/// Places that are the same in each slot, ring after ring.
 void Planner::planStash() {
+  const DenseMap<StringAttr, int64_t> rings = findRings(step);
+  int64_t last = 0;
+  for (auto [name, ring] : rings)
+    last = std::max(last, ring);
   DenseMap<StringAttr, ArrayAttr> places;
-  auto place = [&](Operation *op, StringAttr name, Type type) {
-    ArrayAttr &known = places[name];
-    if (!known)
-      known = toArray(step.getContext(),
-                      cursor.take(step.getContext(), {ArenaKind::Stash},
-                                  tensorBytes(type)));
-    op->setAttr("zero.at", known);
-  };
-  step->walk([&](StashOp op) { place(op, op.getNameAttr(), op.getType()); });
-  step->walk([&](UnstashOp op) { place(op, op.getNameAttr(), op.getType()); });
+  for (int64_t ring = 0; ring <= last; ++ring)
+    step->walk([&](StashOp op) {
+      if (rings.at(op.getNameAttr()) == ring)
+        places[op.getNameAttr()] =
+            toArray(step.getContext(),
+                    cursor.take(step.getContext(), {ArenaKind::Stash},
+                                tensorBytes(op.getType())));
+    });
+  step->walk(
+      [&](StashOp op) { op->setAttr("zero.at", places.at(op.getNameAttr())); });
+  step->walk([&](UnstashOp op) {
+    if (ArrayAttr place = places.lookup(op.getNameAttr()))
+      op->setAttr("zero.at", place);
+  });
 }
 
 LogicalResult Planner::planRegions() {

@@ -9,8 +9,6 @@
 
 #include "mlir/IR/IRMapping.h"
 
-#include "llvm/ADT/MapVector.h"
-
 namespace mlir::zero {
 #define GEN_PASS_DEF_SPLITFORWARD
 #include "zero/Transforms/Passes.h.inc"
@@ -21,31 +19,37 @@ using namespace mlir::zero;
 
 namespace {
 
-/// Splits the micro-batch of one step.
+/// Splits the micro-batch of one step into passes: the forward passes of its
+/// chunks, and their backward passes in the other order.
 class Splitter {
 public:
   explicit Splitter(MicroOp micro)
-      : micro(micro), builder(micro.getContext()),
-        backward(micro.getBody().front()) {}
+      : micro(micro), builder(micro.getContext()) {}
   LogicalResult run();
 
 private:
-  void waitInForward();
-  void moveForward(Operation *first);
+  LogicalResult findPasses();
+  void waitInPasses();
+  void makePasses();
+  Block *makePass(size_t index);
+  void placeYields();
   void stashValues();
-  Value provide(Value value);
-  Value unstash(Value value);
-  Value stash(Value value, StringRef name);
+  bool isElsewhere(Value value, Block *pass) const;
+  Value provide(Value value, Block *pass);
+  Value unstash(Value value, Block *pass);
+  StashOp stash(Value value, const Twine &name);
   LogicalResult carrySends(Block &from, Block &to);
 
   MicroOp micro;
   OpBuilder builder;
-  Block &backward;
-  ForwardOp forward;
-  /// What the backward pass has of each value of the forward pass.
-  DenseMap<Value, Value> provided;
-  /// The stash of a value.
-  DenseMap<Value, Value> stashed;
+  int64_t chunks = 1;
+  /// The first operation of each pass but the first one; a boundary between
+  /// passes of one direction.
+  SmallVector<Operation *> begins;
+  SmallVector<Block *> passes;
+  /// What a pass has of each value of another one.
+  DenseMap<std::pair<Block *, Value>, Value> provided;
+  DenseMap<Value, StashOp> stashed;
   int64_t count = 0;
 };
 
@@ -66,68 +70,143 @@ struct SplitForward : public zero::impl::SplitForwardBase<SplitForward> {
 
 } // namespace
 
-/// What was started in the forward pass is waited for there, but for what is
-/// sent, which may still be on its way.
-void Splitter::waitInForward() {
-  for (auto start : llvm::to_vector(backward.getOps<AsyncOpInterface>())) {
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+LogicalResult Splitter::findPasses() {
+  Block &block = micro.getBody().front();
+  Operation *first = findBackward(block);
+  if (!first)
+    return micro.emitOpError("has no backward pass: no gradient begins at a "
+                             "'zero.loss_seed', or comes from the next stage");
+  for (auto boundary : block.getOps<StageBoundaryOp>())
+    chunks += boundary->isBeforeInBlock(first);
+  for (Operation &op : block)
+    if (isa<StageBoundaryOp>(op) || &op == first)
+      begins.push_back(&op);
+  if (static_cast<int64_t>(begins.size()) == 2 * chunks - 1)
+    return success();
+  return micro.emitOpError("has ")
+         << chunks << " forward passes and " << begins.size() + 1 - chunks
+         << " backward passes between its 'zero.stage_boundary'; wanted as "
+            "many, as zero-differentiate makes them";
+}
+
+/// What is started in a pass is waited for there, but for what is sent, which
+/// may still be on its way.
+void Splitter::waitInPasses() {
+  for (auto start :
+       llvm::to_vector(micro.getBody().front().getOps<AsyncOpInterface>())) {
     Value pending = start.getPending();
     if (!pending || isa<StartSendOp>(start.getOperation()))
       continue;
+    auto end = llvm::find_if(begins, [&](Operation *begin) {
+      return start->isBeforeInBlock(begin);
+    });
+    if (end == begins.end())
+      continue;
     for (Operation *user : llvm::to_vector(pending.getUsers()))
-      if (isa<WaitOp>(user))
-        if (Operation *first = findBackward(backward);
-            start->isBeforeInBlock(first) && !user->isBeforeInBlock(first))
-          user->moveBefore(first);
+      if (isa<WaitOp>(user) && !user->isBeforeInBlock(*end))
+        user->moveBefore(*end);
   }
 }
 
-void Splitter::moveForward(Operation *first) {
-  builder.setInsertionPoint(micro);
-  forward = ForwardOp::create(builder, micro.getLoc());
-  Block &block = forward.getBody().emplaceBlock();
-  block.getOperations().splice(block.end(), backward.getOperations(),
-                               backward.begin(), first->getIterator());
+/// The region of a pass; the last one stays what the micro-batch was.
+Block *Splitter::makePass(size_t index) {
+  const auto chunk = static_cast<int64_t>(index);
+  if (index == begins.size())
+    return &micro.getBody().front();
+  if (chunk < chunks)
+    return &ForwardOp::create(builder, micro.getLoc(), chunk)
+                .getBody()
+                .emplaceBlock();
+  return &MicroOp::create(builder, micro.getLoc(), /*last=*/false,
+                          2 * chunks - 1 - chunk)
+              .getBody()
+              .emplaceBlock();
 }
 
-Value Splitter::stash(Value value, StringRef name) {
-  Value &known = stashed[value];
+void Splitter::makePasses() {
+  Block &block = micro.getBody().front();
+  builder.setInsertionPoint(micro);
+  for (size_t index = 0; index <= begins.size(); ++index) {
+    Block *pass = makePass(index);
+    passes.push_back(pass);
+    if (pass != &block)
+      pass->getOperations().splice(pass->end(), block.getOperations(),
+                                   block.begin(), begins[index]->getIterator());
+  }
+  for (Operation *begin : begins)
+    if (isa<StageBoundaryOp>(begin))
+      begin->erase();
+}
+
+/// The loss is that of the backward pass which begins with it.
+void Splitter::placeYields() {
+  if (chunks == 1)
+    return;
+  auto yield = cast<YieldOp>(passes.back()->back());
+  Block *ofLoss = passes[chunks];
+  yield->moveBefore(ofLoss, ofLoss->end());
+  for (Block *pass : ArrayRef(passes).drop_front(chunks + 1)) {
+    builder.setInsertionPointToEnd(pass);
+    YieldOp::create(builder, yield.getLoc(), ValueRange(), /*weight=*/Value(),
+                    /*outputs=*/ArrayAttr());
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// What passes from one to another
+//===----------------------------------------------------------------------===//
+
+StashOp Splitter::stash(Value value, const Twine &name) {
+  StashOp &known = stashed[value];
   if (!known) {
-    builder.setInsertionPointToEnd(value.getParentBlock());
-    if (value.getParentBlock() == &backward)
-      builder.setInsertionPoint(backward.getTerminator());
+    Block *pass = value.getParentBlock();
+    builder.setInsertionPointToEnd(pass);
+    if (pass->mightHaveTerminator())
+      builder.setInsertionPoint(pass->getTerminator());
     known = StashOp::create(builder, value.getLoc(), value.getType(), value,
                             builder.getStringAttr(name));
   }
   return known;
 }
 
-Value Splitter::unstash(Value value) {
-  std::string name = "stashed " + std::to_string(count++);
-  stash(value, name);
-  builder.setInsertionPointToStart(&backward);
+Value Splitter::unstash(Value value, Block *pass) {
+  StashOp known = stashed.lookup(value);
+  if (!known)
+    known = stash(value, "stashed " + Twine(count++));
+  builder.setInsertionPointToStart(pass);
   return UnstashOp::create(builder, value.getLoc(), value.getType(),
-                           builder.getStringAttr(name));
+                           known.getNameAttr());
 }
 
-/// The value in the backward pass: what it is made of there, or what is left
-/// of it in the stash.
-Value Splitter::provide(Value value) {
-  if (Value known = provided.lookup(value))
+/// Whether another pass makes a value.
+bool Splitter::isElsewhere(Value value, Block *pass) const {
+  Operation *maker = value.getDefiningOp();
+  return maker && maker->getBlock() != pass &&
+         llvm::is_contained(passes, maker->getBlock());
+}
+
+/// The value in a pass: what it is made of there, or what is left of it in the
+/// stash.
+Value Splitter::provide(Value value, Block *pass) {
+  if (Value known = provided.lookup({pass, value}))
     return known;
   Operation *maker = value.getDefiningOp();
   std::optional<View> view = getView(maker);
   const bool isRepeated =
       view || isa<LoadOp>(maker) || maker->hasTrait<OpTrait::ConstantLike>();
   if (!isRepeated)
-    return provided[value] = unstash(value);
+    return provided[{pass, value}] = unstash(value, pass);
   IRMapping mapping;
   for (Value operand : maker->getOperands())
-    if (Operation *inner = operand.getDefiningOp();
-        inner && inner->getBlock() == &forward.getBody().front())
-      mapping.map(operand, provide(operand));
-  builder.setInsertionPointToStart(&backward);
+    if (isElsewhere(operand, pass))
+      mapping.map(operand, provide(operand, pass));
+  builder.setInsertionPointToStart(pass);
   // Behind what it is made of, which has just been put at the beginning.
-  for (Operation &op : backward) {
+  for (Operation &op : *pass) {
     bool isOperand = llvm::any_of(mapping.getValueMap(), [&](auto entry) {
       return entry.second.getDefiningOp() == &op;
     });
@@ -135,23 +214,23 @@ Value Splitter::provide(Value value) {
       builder.setInsertionPointAfter(&op);
   }
   Operation *copy = builder.clone(*maker, mapping);
-  return provided[value] =
+  return provided[{pass, value}] =
              copy->getResult(cast<OpResult>(value).getResultNumber());
 }
 
-/// Replaces what the backward pass reads of the forward pass.
+/// Replaces what passes read of others.
 void Splitter::stashValues() {
-  Block &before = forward.getBody().front();
-  SmallVector<OpOperand *> reads;
-  backward.walk([&](Operation *op) {
-    for (OpOperand &operand : op->getOpOperands())
-      if (Operation *maker = operand.get().getDefiningOp();
-          maker && maker->getBlock() == &before &&
-          !isa<PendingType>(operand.get().getType()))
-        reads.push_back(&operand);
-  });
-  for (OpOperand *read : reads)
-    read->set(provide(read->get()));
+  for (Block *pass : passes) {
+    SmallVector<OpOperand *> reads;
+    pass->walk([&](Operation *op) {
+      for (OpOperand &operand : op->getOpOperands())
+        if (isElsewhere(operand.get(), pass) &&
+            !isa<PendingType>(operand.get().getType()))
+          reads.push_back(&operand);
+    });
+    for (OpOperand *read : reads)
+      read->set(provide(read->get(), pass));
+  }
 }
 
 /// Lets `to`, which runs next in the slot, wait for what `from` sends, and
@@ -175,13 +254,18 @@ LogicalResult Splitter::carrySends(Block &from, Block &to) {
 }
 
 LogicalResult Splitter::run() {
-  Operation *first = findBackward(backward);
-  if (!first)
-    return micro.emitOpError("has no backward pass: no gradient begins at a "
-                             "'zero.loss_seed', or comes from the next stage");
-  waitInForward();
-  moveForward(first);
+  if (failed(findPasses()))
+    return failure();
+  waitInPasses();
+  makePasses();
+  placeYields();
   stashValues();
-  return success(succeeded(carrySends(forward.getBody().front(), backward)) &&
-                 succeeded(carrySends(backward, forward.getBody().front())));
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    Block &forward = *passes[chunk],
+          &backward = *passes[2 * chunks - 1 - chunk];
+    if (failed(carrySends(forward, backward)) ||
+        failed(carrySends(backward, forward)))
+      return failure();
+  }
+  return success();
 }

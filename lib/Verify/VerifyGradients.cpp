@@ -80,7 +80,8 @@ Gradients::Gradients(const Tables &tables) : tables(tables) {
 
 void Gradients::enter() {
   named.clear();
-  if (!isa<MicroOp>(now.region) || now.micro > 0)
+  auto micro = dyn_cast<MicroOp>(now.region);
+  if (!micro || now.micro > 0 || !StepOp(tables.step).beginsBackward(micro))
     return;
   for (auto &[name, store] : stores)
     for (Cell &cell : store->cells) {

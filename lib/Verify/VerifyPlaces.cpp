@@ -9,6 +9,8 @@
 
 #include "zero/Verify/Verify.h"
 
+#include "zero/Analysis/PipelinePasses.h"
+
 #include "zero/Analysis/Views.h"
 #include "zero/Interfaces/Interfaces.h"
 #include "zero/Memory/StatePlan.h"
@@ -111,6 +113,8 @@ LogicalResult Places::verifyInputs() {
            << " inputs";
   if (!places)
     return success();
+  if (failed(verifyRings(tables.step, tables.mesh)))
+    return failure();
   for (auto [argument, place] :
        llvm::zip_equal(tables.step.getArguments(), places)) {
     auto at = cast<AtAttr>(place);

@@ -25,7 +25,7 @@ LogicalResult verify::verifyRegions(const Tables &tables) {
     if (!yield)
       return region.emitOpError(
           "leaves no loss behind: wanted a 'zero.yield' at its end");
-    if (!tables.mesh.isLastStage())
+    if (!tables.hasLoss(&region))
       continue;
     Type found = yield.getValues().front().getType();
     if (loss && found != loss)

@@ -1,8 +1,8 @@
 //===- VerifyStash.cpp - what outlives a pass of a stage ------------------===//
 //
-// A backward pass reads of its micro-batch's forward pass what that has
-// stashed, and what is on its way when a pass ends lies in the stash. When
-// slots are written and read is a matter of all stages together.
+// A pass reads of its micro-batch's passes before what these have stashed, and
+// what is on its way when a pass ends lies in the stash. When slots are written
+// and read is a matter of all stages together.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,13 +32,13 @@ static LogicalResult addStash(StashOp stash,
 static LogicalResult verifyUnstash(UnstashOp unstash,
                                    const DenseMap<StringAttr, StashOp> &known) {
   StashOp stash = known.lookup(unstash.getNameAttr());
-  if (!isa<MicroOp>(unstash->getParentOp()))
-    return unstash.emitOpError(
-        "stands outside of 'zero.micro', the backward pass");
-  if (!stash || !isa<ForwardOp>(stash->getParentOp()))
+  Operation *pass = unstash->getParentOp();
+  if (!isa<ForwardOp, MicroOp>(pass))
+    return unstash.emitOpError("stands where no pass of a pipeline's stage is; "
+                               "wanted 'zero.micro', a backward pass");
+  if (!stash || !stash->getParentOp()->isBeforeInBlock(pass))
     return unstash.emitOpError("takes ")
-           << unstash.getNameAttr()
-           << ", which 'zero.forward' does not put there";
+           << unstash.getNameAttr() << ", which no pass before puts there";
   if (stash.getType() == unstash.getType())
     return success();
   InFlightDiagnostic error = unstash.emitOpError("takes ")

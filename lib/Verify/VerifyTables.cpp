@@ -21,6 +21,11 @@ Tables::Tables(ModuleOp module, StepOp step)
       trained.push_back(partition);
 }
 
+bool Tables::hasLoss(Operation *region) const {
+  auto micro = dyn_cast<MicroOp>(region);
+  return mesh.isLastStage() && (!micro || StepOp(step).beginsBackward(micro));
+}
+
 int64_t Tables::paddedElements(FlatSymbolRefAttr parameter) const {
   PartitionOp partition = ownerOf(parameter);
   MemberAttr member = getMember(parameter.getAttr());
@@ -56,6 +61,16 @@ static LogicalResult runRegion(Operation *region, Tracker &tracker) {
   return tracker.leave();
 }
 
+/// Whether a region runs for the last micro-batch of an update, or for one
+/// before.
+static bool isOfMicro(StepOp step, Operation *region, bool isLast) {
+  auto micro = dyn_cast<MicroOp>(region);
+  if (!micro)
+    return isa<ForwardOp>(region);
+  const bool hasForm = step.getLastMicro().getLast();
+  return !hasForm || micro.getLast() == isLast;
+}
+
 static LogicalResult runUpdate(const Tables &tables, Tracker &tracker) {
   // A first, a middle and a last micro-batch meet every combination of what
   // came before.
@@ -63,14 +78,12 @@ static LogicalResult runUpdate(const Tables &tables, Tracker &tracker) {
   tracker.now.micros = std::min(tables.training.getAccumulation(), kMostMicros);
   for (int64_t micro = 0; micro < tracker.now.micros; ++micro) {
     tracker.now.micro = micro;
-    MicroOp form = micro + 1 == tracker.now.micros
-                       ? tables.step.getLastMicro()
-                       : tables.step.getRegionOp<MicroOp>();
+    const bool isLast = micro + 1 == tracker.now.micros;
     // Passes of different slots know nothing of each other.
-    auto forward = tables.step.getRegionOp<ForwardOp>();
-    if ((forward && failed(runRegion(forward, tracker))) ||
-        failed(runRegion(form, tracker)))
-      return failure();
+    for (Operation &region : tables.step.getBody().front())
+      if (isOfMicro(tables.step, &region, isLast) &&
+          failed(runRegion(&region, tracker)))
+        return failure();
   }
   return runRegion(tables.step.getRegionOp<ApplyOp>(), tracker);
 }

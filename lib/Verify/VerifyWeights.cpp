@@ -44,7 +44,7 @@ static LogicalResult verifyYields(const Tables &tables, bool isWeighted) {
     if (!yield)
       continue;
     // The stage that has the loss says what it weighs.
-    if (!!yield.getWeight() != (isWeighted && tables.mesh.isLastStage()))
+    if (!!yield.getWeight() != (isWeighted && tables.hasLoss(&op)))
       return yield.emitOpError()
              << (isWeighted ? "has no weight, and the last micro-batch of an "
                               "update has one"

@@ -23,6 +23,7 @@ struct Transfer {
   uint64_t count = 0;
   DataType type = DataType::F32;
   int root = 0;
+  uint32_t lane = 0;
 };
 
 /// Thrown by every rank's next call after a rank failed, timed out or asked

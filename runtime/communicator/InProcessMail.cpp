@@ -28,10 +28,10 @@ InProcessCommunicator::startMail(Collective kind,
   if (isSend) {
     started.mail = std::make_shared<Mail>();
     started.mail->transfer = parts.front();
-    group_->mail[{rank_, peer}].send(started.mail);
+    group_->mail[{rank_, peer, parts.front().lane}].send(started.mail);
     world_.changed.notify_all();
   } else {
-    started.number = group_->mail[{peer, rank_}].expect();
+    started.number = group_->mail[{peer, rank_, parts.front().lane}].expect();
   }
   return ticket;
 }
@@ -58,7 +58,7 @@ void InProcessCommunicator::take(const StartedMail &started, Mail &mail) {
   --world_.working;
   std::lock_guard<std::mutex> lock(world_.mutex);
   mail.isTaken = true;
-  group_->mail[{started.peer, rank_}].discardTaken();
+  group_->mail[{started.peer, rank_, started.transfer.lane}].discardTaken();
   world_.changed.notify_all();
 }
 
@@ -66,7 +66,9 @@ void InProcessCommunicator::waitForMail(StartedMail &started) {
   bool noticed = false;
   const auto complete = [&] {
     if (!started.isSend && !started.mail)
-      started.mail = group_->mail[{started.peer, rank_}].find(started.number);
+      started.mail =
+          group_->mail[{started.peer, rank_, started.transfer.lane}].find(
+              started.number);
     return world_.failed ||
            (started.mail && (!started.isSend || started.mail->isTaken));
   };

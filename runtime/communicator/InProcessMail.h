@@ -1,5 +1,5 @@
 // What ranks of one process send each other one by one: messages in the order
-// in which they are sent, between each two ranks.
+// in which they are sent, between each two ranks on each lane.
 #ifndef ZERO_RUNTIME_COMMUNICATOR_INPROCESSMAIL_H
 #define ZERO_RUNTIME_COMMUNICATOR_INPROCESSMAIL_H
 
@@ -7,7 +7,7 @@
 
 #include <deque>
 #include <map>
-#include <utility>
+#include <tuple>
 
 namespace zrt {
 
@@ -18,8 +18,8 @@ struct Mail {
   bool isTaken = false;
 };
 
-/// Messages from one rank to another. Several sends, and several receives, may
-/// be started before their waits: message i is for receive i.
+/// Messages from one rank to another on one lane. Several sends, and several
+/// receives, may be started before their waits: message i is for receive i.
 class MailBox {
 public:
   void send(std::shared_ptr<Mail> mail) { waiting.push_back(std::move(mail)); }
@@ -49,8 +49,8 @@ struct StartedMail {
   uint64_t number = 0;        ///< of the message that a receive gets
 };
 
-/// By sender and receiver.
-using MailBoxes = std::map<std::pair<int, int>, MailBox>;
+/// By sender, receiver and lane.
+using MailBoxes = std::map<std::tuple<int, int, uint32_t>, MailBox>;
 
 } // namespace zrt
 

@@ -6,7 +6,11 @@
 namespace zrt::mpi {
 namespace {
 
-constexpr int kHeaderTag = 4, kBytesTag = 5;
+constexpr int kFirstTag = 4; ///< two of each lane
+int headerTag(const Transfer &transfer) {
+  return kFirstTag + 2 * int(transfer.lane);
+}
+int bytesTag(const Transfer &transfer) { return headerTag(transfer) + 1; }
 constexpr uint64_t kMessageBytes = uint64_t(1) << 30; ///< MPI counts by int
 
 } // namespace
@@ -20,13 +24,13 @@ void Mail::start(uint64_t ticket, bool isSend, const Transfer &transfer) {
   started.transfer = transfer;
   if (!isSend) {
     check(MPI_Irecv(&started.header, sizeof(Header), MPI_BYTE, started.peer,
-                    kHeaderTag, comm_, started.headers.add()),
+                    headerTag(transfer), comm_, started.headers.add()),
           "MPI_Irecv");
     return;
   }
   started.header = {transfer.count, uint64_t(transfer.type)};
   check(MPI_Isend(&started.header, sizeof(Header), MPI_BYTE, started.peer,
-                  kHeaderTag, comm_, started.headers.add()),
+                  headerTag(transfer), comm_, started.headers.add()),
         "MPI_Isend");
   moveBytes(started);
 }
@@ -39,30 +43,31 @@ void Mail::moveBytes(Started &started) {
     const int size = static_cast<int>(std::min(kMessageBytes, all - begin));
     if (started.isSend)
       check(MPI_Isend(static_cast<const char *>(transfer.send) + begin, size,
-                      MPI_BYTE, started.peer, kBytesTag, comm_,
+                      MPI_BYTE, started.peer, bytesTag(transfer), comm_,
                       started.bytes.add()),
             "MPI_Isend");
     else
       check(MPI_Irecv(static_cast<char *>(transfer.receive) + begin, size,
-                      MPI_BYTE, started.peer, kBytesTag, comm_,
+                      MPI_BYTE, started.peer, bytesTag(transfer), comm_,
                       started.bytes.add()),
             "MPI_Irecv");
   }
 }
 
-/// Bytes of several messages of one rank arrive in the order in which their
-/// receives are made.
+/// Bytes of several messages of one rank and lane arrive in the order in which
+/// their receives are made.
 bool Mail::progress(std::string &error) {
   bool moved = false;
-  std::set<int> blocked;
+  std::set<std::pair<int, uint32_t>> blocked;
   for (auto &entry : started_) {
     Started &started = *entry;
     moved |= started.headers.poll();
     moved |= started.bytes.poll();
     if (started.hasBytes)
       continue;
-    if (started.headers.active() || blocked.count(started.peer)) {
-      blocked.insert(started.peer);
+    const std::pair lane(started.peer, started.transfer.lane);
+    if (started.headers.active() || blocked.count(lane)) {
+      blocked.insert(lane);
       continue;
     }
     if (started.header.count != started.transfer.count ||

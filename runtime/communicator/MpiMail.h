@@ -9,8 +9,9 @@
 namespace zrt::mpi {
 
 /// Sends and receives of one rank, in steps that never block. Message i from a
-/// rank is for receive i. What a message holds goes ahead of its bytes, so that
-/// a receive of something else is an error and not a damaged buffer.
+/// rank on a lane is for receive i. What a message holds goes ahead of its
+/// bytes, so that a receive of something else is an error and not a damaged
+/// buffer.
 class Mail {
 public:
   explicit Mail(MPI_Comm comm) : comm_(comm) {}

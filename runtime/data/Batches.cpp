@@ -85,8 +85,7 @@ Sample sampleAt(const Dataset &dataset, std::optional<uint64_t> key,
 
 Vocabulary zrt::vocabularyOf(const Program &program, const Input &input) {
   Vocabulary result;
-  for (const Region *region :
-       {&program.forward, &program.micro, &program.evaluate})
+  for (const auto &[name, region] : program.regions())
     for (const Command &command : region->commands) {
       Vocabulary found = limitOf(program, command, input);
       if (found.size < 0)

@@ -158,6 +158,9 @@ std::string Executor::placeOfPass() const {
     return "";
   return std::string(turn->isBackward ? "backward" : "forward") +
          " pass of micro-batch " + std::to_string(turn->micro) +
+         (program.forward.size() > 1
+              ? " through chunk " + std::to_string(turn->chunk)
+              : "") +
          " in pipeline stage " + std::to_string(program.pipeline.stage) + ": ";
 }
 
@@ -165,9 +168,10 @@ void *Executor::address(const BufferRef &buffer) const {
   const int space = buffer.space();
   const bool isKnown = space >= 0 && space < kSpaceCount;
   const int64_t index = program.mesh.indexIn(buffer.group, communicator.rank());
-  uint64_t offset = buffer.offset + uint64_t(index) * buffer.stride;
+  uint64_t offset = buffer.offset;
   if (isKnown && buffer.arena == Arena::Stash)
-    offset += slot * (program.arenaBytes[space] / program.pipeline.slots);
+    offset = program.pipeline.stashOffset(offset, place);
+  offset += uint64_t(index) * buffer.stride;
   if (!isKnown || buffer.bytes > program.arenaBytes[space] ||
       offset > program.arenaBytes[space] - buffer.bytes)
     throw std::runtime_error(
@@ -212,6 +216,7 @@ Executor::Action Executor::planCollective(const Command &command) {
     transfer.count = part.count;
     transfer.type = part.type;
     transfer.root = part.root;
+    transfer.lane = part.lane;
     action.transfers.push_back(transfer);
     const uint64_t elements =
         share * sentElements(command.collective, part.count, group.ranks(),
@@ -224,7 +229,7 @@ Executor::Action Executor::planCollective(const Command &command) {
 }
 
 void Executor::planRegion(const Region &region, std::vector<Action> &actions,
-                          const char *name) {
+                          const std::string &name) {
   std::vector<char> startedHere(starts.size(), 0);
   for (const Command &command : region.commands) {
     try {
@@ -245,8 +250,8 @@ void Executor::planRegion(const Region &region, std::vector<Action> &actions,
       action.command = &command;
       actions.push_back(std::move(action));
     } catch (const std::exception &error) {
-      throw std::runtime_error(describe(
-          command, std::string("in region ") + name + ": " + error.what()));
+      throw std::runtime_error(
+          describe(command, "in region " + name + ": " + error.what()));
     }
   }
 }
@@ -294,7 +299,9 @@ void Executor::plan(const KernelMaker &make, Memory *where) {
     for (const Command &command : region->commands)
       if (command.opcode != Opcode::Kernel || runsBeside(command))
         ticketCount = std::max<size_t>(ticketCount, command.ticket + 1ul);
-  const size_t slots = program.pipeline.slots;
+  size_t slots = 1;
+  for (const StashRing &ring : program.pipeline.rings)
+    slots = std::max<size_t>(slots, ring.slots);
   tickets.assign(ticketCount * slots, 0);
   started.assign(ticketCount * slots, nullptr);
   done.assign(ticketCount * slots, 0);
@@ -307,12 +314,25 @@ void Executor::plan(const KernelMaker &make, Memory *where) {
 
   plans.clear();
   for (const auto &[name, region] : program.regions()) {
-    const bool isPass = region == &program.forward || region == &program.micro;
-    plans[region].resize(isPass ? slots : 1);
-    for (slot = 0; slot < plans[region].size(); ++slot)
-      planRegion(*region, plans[region][slot], name);
+    plans[region].resize(isPass(*region) ? countPlaces() : 1);
+    for (place = 0; place < plans[region].size(); ++place)
+      planRegion(*region, plans[region][place], name);
   }
-  slot = 0;
+  place = 0;
+}
+
+bool Executor::isPass(const Region &region) const {
+  for (const std::vector<Region> *passes :
+       {&program.forward, &program.backward})
+    for (const Region &pass : *passes)
+      if (&pass == &region)
+        return true;
+  return false;
+}
+
+uint32_t Executor::countPlaces() const {
+  return uint32_t(std::min(uint64_t(program.training.accumulation),
+                           program.pipeline.period()));
 }
 
 /// Of a ticket, only one has copies, or none.
@@ -389,7 +409,7 @@ void Executor::judgeAgain() {
 }
 
 void Executor::run(const Region &region) {
-  for (const Action &action : plans.at(&region)[slot]) {
+  for (const Action &action : plans.at(&region)[place]) {
     const int64_t begin = hook ? now() : 0;
     if (mark)
       mark(action.command);
@@ -415,16 +435,17 @@ void Executor::runInitialize() { run(program.initialize); }
 
 void Executor::run(const Turn &pass) {
   turn = &pass;
-  slot = pass.slot;
-  run(pass.isBackward ? program.micro : program.forward);
-  slot = 0;
+  place = pass.micro % countPlaces();
+  slot = program.pipeline.slotOf(pass);
+  run(program.regionOf(pass));
+  place = slot = 0;
   turn = nullptr;
 }
 
-void *Executor::addressIn(uint32_t inSlot, const BufferRef &buffer) {
-  slot = inSlot;
+void *Executor::addressFor(uint32_t micro, const BufferRef &buffer) {
+  place = micro;
   void *found = address(buffer);
-  slot = 0;
+  place = 0;
   return found;
 }
 

@@ -81,7 +81,7 @@ public:
   void runInitialize();
   /// Micro-batch `index` of an update.
   void runMicro(int64_t index);
-  /// One pass of a micro-batch through a stage of a pipeline.
+  /// One pass of a micro-batch through a chunk of a stage of a pipeline.
   void run(const Turn &pass);
   void runApply();
   void runEvaluate();
@@ -116,8 +116,10 @@ public:
   /// The address of `buffer` on this rank. Throws std::runtime_error where it
   /// leaves its arena.
   void *address(const BufferRef &buffer) const;
-  /// The same in a slot of the stash.
-  void *addressIn(uint32_t slot, const BufferRef &buffer);
+  /// The same for a micro-batch, whose slots of the stash it may be in.
+  void *addressFor(uint32_t micro, const BufferRef &buffer);
+  /// Micro-batches after which addresses in the stash are the same again.
+  uint32_t countPlaces() const;
 
 private:
   struct Action;
@@ -127,7 +129,8 @@ private:
   void makeWorkspace();
   void releaseWorkspace();
   void planRegion(const Region &region, std::vector<Action> &actions,
-                  const char *name);
+                  const std::string &name);
+  bool isPass(const Region &region) const;
   std::unique_ptr<Kernel> makeOne(size_t kernel, const KernelMaker &make) const;
   Action planKernel(const Command &command);
   SideCopies *chooseCopies(const Command &command) const;
@@ -148,9 +151,11 @@ private:
   std::vector<std::unique_ptr<Communicator>> groups;
   KernelContext context;
   std::vector<std::unique_ptr<Kernel>> kernels;
-  /// Of each region, in each slot of the stash where it reads or writes that.
+  /// Of each region; of a pass for each micro-batch whose places differ.
   std::map<const Region *, std::vector<std::vector<Action>>> plans;
-  uint32_t slot = 0;          ///< of the pass that runs, or is planned
+  uint32_t place = 0; ///< micro-batch whose places the pass has that runs or
+                      ///< is planned
+  uint32_t slot = 0;  ///< in the ring of its chunk, of the pass that runs
   const Turn *turn = nullptr; ///< the pass that runs; null: none does
   /// By slot and program ticket.
   std::vector<Communicator::Ticket> tickets;

@@ -79,10 +79,10 @@ std::vector<std::string> HostBackend::choices() const {
 void HostBackend::plan() {
   executor.setFileCopies(fileCopies.get());
   executor.plan(makeKernel);
-  inputs.assign(program.pipeline.slots, {});
-  for (uint32_t slot = 0; slot < inputs.size(); ++slot)
+  inputs.assign(executor.countPlaces(), {});
+  for (uint32_t micro = 0; micro < inputs.size(); ++micro)
     for (const Input &input : program.inputs)
-      inputs[slot].push_back(executor.addressIn(slot, input.buffer));
+      inputs[micro].push_back(executor.addressFor(micro, input.buffer));
 }
 
 HostBackend::~HostBackend() {
@@ -103,13 +103,16 @@ void HostBackend::update(const FillMicro &fill) {
   executor.runApply();
 }
 
-/// Inputs are filled for the forward pass, and stay for the backward pass.
+/// Inputs are filled for the first forward pass, and stay until the last
+/// backward pass.
 void HostBackend::updateStage(const FillMicro &fill) {
   // A stage without the loss adds nothing to the sums of all ranks.
   memory.control().lossSum = memory.control().weightSum = 0;
   for (const Turn &turn : program.pipeline.order) {
     fill(int(turn.micro), memory.control(),
-         turn.isBackward ? nullptr : inputs[turn.slot].data());
+         turn.isBackward || turn.chunk > 0
+             ? nullptr
+             : inputs[turn.micro % inputs.size()].data());
     executor.run(turn);
   }
   executor.runApply();

@@ -53,7 +53,7 @@ private:
   std::unique_ptr<FileCopies> fileCopies;
   Arenas memory;
   Executor executor;
-  /// By slot, in the order of `Program::inputs`.
+  /// By micro-batch, in the order of `Program::inputs`.
   std::vector<std::vector<void *>> inputs;
 };
 

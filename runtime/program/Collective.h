@@ -8,6 +8,9 @@
 
 namespace zrt {
 
+/// Of messages between two ranks: one for values, one for their gradients.
+constexpr uint32_t kLanes = 2;
+
 /// 2^-ceil(log2 `ranks`), the factor of a prescaled sum: the largest power of
 /// two with which no sum over `ranks` fp16 values overflows. Multiplying by it
 /// is exact but for subnormals, before the sum as after it.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 using namespace zrt;
 
@@ -118,14 +119,44 @@ uint64_t Partition::flatElements() const {
   return end;
 }
 
-std::array<std::pair<const char *, const Region *>, 6>
-Program::regions() const {
-  return {{{"initialize", &initialize},
-           {"forward", &forward},
-           {"micro", &micro},
-           {"last micro", &microLast},
-           {"apply", &apply},
-           {"evaluate", &evaluate}}};
+std::string Program::nameOf(const Turn &turn) const {
+  std::string name = turn.isBackward ? "backward" : "forward";
+  if (forward.size() > 1)
+    name += " of chunk " + std::to_string(turn.chunk);
+  return name;
+}
+
+std::vector<std::pair<std::string, const Region *>> Program::regions() const {
+  std::vector<std::pair<std::string, const Region *>> all;
+  all.emplace_back("initialize", &initialize);
+  const auto chunks = uint32_t(forward.size());
+  for (uint32_t chunk = 0; chunk < chunks; ++chunk)
+    all.emplace_back(nameOf({false, chunk, 0}), &forward[chunk]);
+  for (uint32_t chunk = chunks; chunk-- > 0;)
+    all.emplace_back(nameOf({true, chunk, 0}), &backward[chunk]);
+  all.emplace_back("micro", &micro);
+  all.emplace_back("last micro", &microLast);
+  all.emplace_back("apply", &apply);
+  all.emplace_back("evaluate", &evaluate);
+  return all;
+}
+
+uint64_t Pipeline::stashOffset(uint64_t offset, uint32_t micro) const {
+  uint64_t begin = 0, ofRing = 0; // among single slots, and in the arena
+  for (const StashRing &ring : rings) {
+    if (offset < begin + ring.bytes)
+      return ofRing + (micro % ring.slots) * ring.bytes + (offset - begin);
+    begin += ring.bytes;
+    ofRing += ring.bytes * ring.slots;
+  }
+  return ofRing + (offset - begin); // outside, as the arena's end tells
+}
+
+uint64_t Pipeline::period() const {
+  uint64_t micros = 1;
+  for (const StashRing &ring : rings)
+    micros = std::lcm(micros, uint64_t(ring.slots));
+  return micros;
 }
 
 const Region &Program::regionOfMicro(int64_t index) const {

@@ -17,7 +17,6 @@
 #include "program/Mesh.h"
 #include "program/Quantization.h"
 
-#include <array>
 #include <map>
 #include <string>
 #include <utility>
@@ -82,13 +81,15 @@ struct KernelSpec {
 /// `count` is in elements: of the whole buffer for all-reduce, broadcast and
 /// reduce; of one rank's part for reduce-scatter (send holds count times the
 /// ranks of the group) and all-gather (so does receive). `root` is an index in
-/// the group.
+/// the group. Of several messages between two ranks, those of one `lane` are
+/// received in the order in which they are sent.
 struct CollectivePart {
   BufferRef send;
   BufferRef receive;
   uint64_t count = 0;
   DataType type = DataType::F32;
   int32_t root = 0;
+  uint32_t lane = 0;
 };
 
 struct Command {
@@ -257,12 +258,18 @@ struct Region {
   Output weight;
 };
 
-/// One pass of a micro-batch through a stage of a pipeline, with the slot of
-/// the stash that it writes or reads.
+/// One pass of a micro-batch through a chunk of a stage of a pipeline.
 struct Turn {
   bool isBackward = false;
-  uint32_t slot = 0;
+  uint32_t chunk = 0;
   uint32_t micro = 0;
+};
+
+/// The part of the stash that is of one chunk: what a micro-batch leaves in it
+/// is in the slot of its number modulo the slots.
+struct StashRing {
+  uint64_t bytes = 0; ///< of a slot
+  uint32_t slots = 1;
 };
 
 /// A parameter of a model that is cut into stages, as files know it.
@@ -286,9 +293,9 @@ struct Pipeline {
   /// `apply`; empty where there is one stage: each micro-batch then runs
   /// forward and backward, one after the other.
   std::vector<Turn> order;
-  /// Forward passes that may be under way at one time. The arena of the stash
-  /// has as many equal parts.
-  uint32_t slots = 1;
+  /// By chunk, one behind the other in the arena of the stash. An offset in
+  /// that arena is one among single slots of all rings.
+  std::vector<StashRing> rings;
   /// All parameters of the model in the order of their declarations, the same
   /// list in each stage.
   std::vector<StoredParameter> stored;
@@ -298,6 +305,14 @@ struct Pipeline {
   bool isCut() const { return stages > 1; }
   /// Whether this stage has the loss and the outputs.
   bool isLast() const { return stage + 1 == stages; }
+  uint32_t slotOf(const Turn &turn) const {
+    return turn.micro % rings[turn.chunk].slots;
+  }
+  /// Where in the stash micro-batch `micro` has what is at `offset` among
+  /// single slots of all rings.
+  uint64_t stashOffset(uint64_t offset, uint32_t micro) const;
+  /// Micro-batches after which their places in the stash are the same again.
+  uint64_t period() const;
 };
 
 struct LossScale {
@@ -362,13 +377,14 @@ struct Program {
   std::vector<KernelSpec> kernels;
   Region initialize; ///< once, after the parameters are set: gathers persisted
                      ///< copies
-  Region forward;    ///< of a stage of a pipeline, once a micro-batch
-  Region micro;      ///< forward and backward, once a micro-batch; of a stage
-                     ///< of a pipeline the backward pass
+  Region micro;      ///< forward and backward, once a micro-batch
   Region microLast;  ///< the same for the last micro-batch of an update; has no
                      ///< commands where `micro` runs for that too
-  Region apply;      ///< once an update
-  Region evaluate;   ///< forward only
+  /// Of a stage of a pipeline, instead of `micro`: the passes of each chunk,
+  /// each once a micro-batch.
+  std::vector<Region> forward, backward;
+  Region apply;    ///< once an update
+  Region evaluate; ///< forward only
   std::vector<MemoryLine> memory;
   /// Elements that one rank sends in one update, by class, as the rules say;
   /// in units of 1/ranks of an element: divide by `training.ranks`.
@@ -403,9 +419,24 @@ struct Program {
   }
 
   /// All regions in the order in which they first run, with their names.
-  std::array<std::pair<const char *, const Region *>, 6> regions() const;
+  std::vector<std::pair<std::string, const Region *>> regions() const;
+  /// "forward", or "forward of chunk 1" where a stage has several.
+  std::string nameOf(const Turn &turn) const;
+  const Region &regionOf(const Turn &turn) const {
+    return (turn.isBackward ? backward : forward)[turn.chunk];
+  }
   /// What runs for micro-batch `index` of an update.
   const Region &regionOfMicro(int64_t index) const;
+  /// What runs in an update before `apply`, one behind the other: the stage's
+  /// turns, or micro-batches where nothing is cut into stages.
+  size_t countPasses() const {
+    return pipeline.isCut() ? pipeline.order.size()
+                            : size_t(training.accumulation);
+  }
+  const Region &regionOfPass(size_t pass) const {
+    return pipeline.isCut() ? regionOf(pipeline.order[pass])
+                            : regionOfMicro(int64_t(pass));
+  }
 };
 
 /// A byte string that `parse` reads back; the format carries a version.

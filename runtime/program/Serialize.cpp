@@ -17,7 +17,7 @@ using namespace zrt;
 namespace {
 
 constexpr char kMagic[4] = {'Z', 'R', 'T', 'P'};
-constexpr uint64_t kVersion = 15;
+constexpr uint64_t kVersion = 16;
 
 class Writer {
 public:
@@ -170,7 +170,7 @@ ZRT_FIELDS(BufferRef, arena, offset, stride, bytes, group, tier)
 ZRT_FIELDS(TensorType, type, shape, strides)
 ZRT_FIELDS(KernelSpec, name, symbol, operands, results, ints, floats, flops,
            bytes)
-ZRT_FIELDS(CollectivePart, send, receive, count, type, root)
+ZRT_FIELDS(CollectivePart, send, receive, count, type, root, lane)
 ZRT_FIELDS(Command, opcode, kernel, buffers, collective, parts, group, stream,
            ticket, prescaled, traffic, label, location)
 ZRT_FIELDS(Initializer, kind, a, b)
@@ -202,14 +202,15 @@ ZRT_FIELDS(MeshAxis, name, size)
 ZRT_FIELDS(MeshGroup, axes)
 ZRT_FIELDS(Mesh, axes, groups, samples)
 ZRT_FIELDS(GroupTraffic, elements)
-ZRT_FIELDS(Turn, isBackward, slot, micro)
+ZRT_FIELDS(Turn, isBackward, chunk, micro)
+ZRT_FIELDS(StashRing, bytes, slots)
 ZRT_FIELDS(StoredParameter, name, shape, stage, type, modelType, trainable,
            states)
-ZRT_FIELDS(Pipeline, stage, stages, group, order, slots, stored, scalars)
+ZRT_FIELDS(Pipeline, stage, stages, group, order, rings, stored, scalars)
 ZRT_FIELDS(Program, name, pretrained, training, arenaBytes, parameters,
-           partitions, residents, inputs, constants, kernels, initialize,
-           forward, micro, microLast, apply, evaluate, memory, expectedTraffic,
-           files, mesh, expectedByGroup, pipeline)
+           partitions, residents, inputs, constants, kernels, initialize, micro,
+           microLast, forward, backward, apply, evaluate, memory,
+           expectedTraffic, files, mesh, expectedByGroup, pipeline)
 #undef ZRT_FIELDS
 
 template <typename T> void Writer::put(const T &value) {
@@ -346,26 +347,51 @@ static void checkIndex(uint64_t index, uint64_t count, const std::string &what,
         table + ", which has " + std::to_string(count) + " entries");
 }
 
-/// The stage is one of the stages, and each micro-batch passes it forward and
-/// then back, in a slot that there is.
+/// Whether each micro-batch passes each chunk forward and then back.
+static bool passesEachOnce(const Program &program) {
+  const uint64_t chunks = program.forward.size();
+  const auto micros = uint64_t(program.training.accumulation);
+  const std::vector<Turn> &order = program.pipeline.order;
+  if (chunks > order.size() || order.size() != 2 * micros * chunks)
+    return false;
+  std::vector<char> passes(micros * chunks);
+  for (const Turn &turn : order)
+    if (turn.micro >= micros || turn.chunk >= chunks ||
+        passes[turn.chunk * micros + turn.micro]++ != char(turn.isBackward))
+      return false;
+  return true;
+}
+
+/// The stage is one of the stages, has passes and a ring of the stash for each
+/// chunk, and makes each pass once.
 static void checkPipeline(const Program &program) {
   const Pipeline &pipeline = program.pipeline;
-  const auto micros = uint64_t(program.training.accumulation);
-  bool fits = pipeline.stage < pipeline.stages && pipeline.slots > 0 &&
+  const size_t chunks = program.forward.size();
+  bool fits = pipeline.stage < pipeline.stages &&
               program.training.ranks % int64_t(pipeline.stages) == 0 &&
-              pipeline.isCut() == !pipeline.order.empty() &&
-              (!pipeline.isCut() || pipeline.order.size() == 2 * micros);
-  std::vector<char> passes(fits && pipeline.isCut() ? micros : 0);
-  for (const Turn &turn : pipeline.order)
-    fits = fits && turn.micro < micros && turn.slot < pipeline.slots &&
-           passes[turn.micro]++ == char(turn.isBackward);
+              pipeline.isCut() == (chunks > 0) &&
+              program.backward.size() == chunks &&
+              pipeline.rings.size() == chunks && passesEachOnce(program);
+  uint64_t stash = 0;
+  for (const StashRing &ring : pipeline.rings) {
+    // No product leaves 64 bits.
+    fits = fits && ring.slots > 0 &&
+           ring.slots <= uint64_t(program.training.accumulation) &&
+           ring.bytes <= (uint64_t(1) << 48) / ring.slots;
+    stash += fits ? ring.bytes * ring.slots : 0;
+  }
+  fits =
+      fits && stash <= program.arenaBytes[spaceOf(Arena::Stash, Tier::Device)];
   if (!fits)
     throw std::runtime_error(
         "program: stage " + std::to_string(pipeline.stage) + " of " +
-        std::to_string(pipeline.stages) + " has " +
-        std::to_string(pipeline.order.size()) + " passes and " +
-        std::to_string(pipeline.slots) + " slots; wanted each of the " +
-        std::to_string(micros) + " micro-batches forward and then back");
+        std::to_string(pipeline.stages) + " has " + std::to_string(chunks) +
+        " chunks, " + std::to_string(pipeline.order.size()) + " passes and " +
+        std::to_string(pipeline.rings.size()) +
+        " rings of the stash; wanted each of the " +
+        std::to_string(program.training.accumulation) +
+        " micro-batches forward and then back through each chunk, in slots "
+        "that the stash has");
 }
 
 /// Checks that every index of one table into another is in range, so that
@@ -424,6 +450,7 @@ static void checkIndices(const Program &program) {
       for (const CollectivePart &part : command.parts) {
         checkGroup(part.send.group, what);
         checkGroup(part.receive.group, what);
+        checkIndex(part.lane, kLanes, what, "lanes");
       }
     }
 }

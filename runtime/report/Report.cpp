@@ -63,8 +63,8 @@ void printCollective(const Command &command, std::ostream &os) {
   }
 }
 
-void printRegion(const Program &program, const Region &region, const char *name,
-                 std::ostream &os) {
+void printRegion(const Program &program, const Region &region,
+                 const std::string &name, std::ostream &os) {
   os << name << ": " << region.commands.size() << " commands\n";
   int index = 0;
   for (const Command &command : region.commands) {
@@ -98,7 +98,9 @@ void printRow(std::ostream &os, const std::string &name, uint64_t bytes) {
 
 void zrt::printSchedule(const Program &program, std::ostream &os) {
   for (const auto &[name, region] : program.regions())
-    if (region != &program.microLast || !region->commands.empty())
+    if (!region->commands.empty() ||
+        (region != &program.microLast &&
+         (region != &program.micro || !program.pipeline.isCut())))
       printRegion(program, *region, name, os);
 }
 

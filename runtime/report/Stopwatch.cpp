@@ -27,9 +27,10 @@ Stopwatch::Stopwatch(const Program &program, Backend &backend,
     : program(program), backend(backend), communicator(communicator),
       countsComputing(threads == 1 && !backend.timesOperations()),
       load(std::max(1.0, double(localRanks) * threads / cores)) {
-  current.reserve(program.micro.commands.size() *
-                      size_t(program.training.accumulation) +
-                  program.apply.commands.size());
+  size_t commands = program.apply.commands.size();
+  for (size_t pass = 0; pass < program.countPasses(); ++pass)
+    commands += program.regionOfPass(pass).commands.size();
+  current.reserve(commands);
 }
 
 Executor::CommandHook Stopwatch::hook() {

@@ -26,8 +26,8 @@ bool contains(const Region &region, const Command *command) {
 TraceLog::TraceLog(const Program &program, int64_t count, bool timesOperations)
     : program(program), timesOperations(timesOperations) {
   size_t perUpdate = program.apply.commands.size();
-  for (int64_t i = 0; i < program.training.accumulation; ++i)
-    perUpdate += program.regionOfMicro(i).commands.size();
+  for (size_t pass = 0; pass < program.countPasses(); ++pass)
+    perUpdate += program.regionOfPass(pass).commands.size();
   rows.resize(perUpdate * size_t(count));
   updates.resize(size_t(count));
 }
@@ -66,31 +66,44 @@ public:
     current.micro = 0;
     writer.addRegion(rank, "update " + std::to_string(update.number),
                      timeOf(update.begin, update.end));
-    int64_t micros = 0;
+    size_t passes = 0;
     for (const Row *row = begin; row != end;) {
       // A region's commands come in its order; then it or another begins.
-      const Region &region = regionOf(row->command, micros);
+      const Region &region = regionOf(row->command, passes);
       const Row *last = row + 1;
       while (last != end && last->command > last[-1].command &&
              contains(region, last->command))
         ++last;
-      const bool micro = &region != &program.apply;
-      if (micro)
-        current.micro = micros++;
+      if (&region != &program.apply)
+        current.micro = microOf(passes);
       writer.addRegion(rank,
-                       micro ? "micro-batch " + std::to_string(current.micro)
-                             : "apply",
+                       &region == &program.apply ? "apply" : nameOf(passes),
                        spanOf(row, last));
+      passes += &region != &program.apply;
       for (; row != last; ++row)
         addRow(*row);
     }
   }
 
 private:
-  /// The region of a command that comes after `micros` micro-batches.
-  const Region &regionOf(const Command *command, int64_t micros) const {
-    const Region &micro = program.regionOfMicro(micros);
-    return contains(micro, command) ? micro : program.apply;
+  /// The region of a command that comes after `passes` passes of an update.
+  const Region &regionOf(const Command *command, size_t passes) const {
+    if (passes >= program.countPasses())
+      return program.apply;
+    const Region &next = program.regionOfPass(passes);
+    return contains(next, command) ? next : program.apply;
+  }
+
+  int64_t microOf(size_t pass) const {
+    return program.pipeline.isCut() ? program.pipeline.order[pass].micro
+                                    : int64_t(pass);
+  }
+  /// "micro-batch 3", or "micro-batch 3 backward of chunk 1".
+  std::string nameOf(size_t pass) const {
+    return "micro-batch " + std::to_string(microOf(pass)) +
+           (program.pipeline.isCut()
+                ? " " + program.nameOf(program.pipeline.order[pass])
+                : "");
   }
 
   /// From the first to the last of what runs on compute; on the host, that is

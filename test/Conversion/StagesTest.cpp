@@ -54,14 +54,59 @@ protected:
   }
 };
 
-/// "F0 F1 B0 ...".
+/// A chain of layers, which are as many stages or chunks of stages.
+std::string makeChain(int layers) {
+  std::string parameters, body, last = "%x";
+  for (int i = 0; i < layers; ++i) {
+    const std::string n = std::to_string(i);
+    parameters += "zero.parameter @w" + n +
+                  " : tensor<8x8xf32> = #zero.normal<std = 0.2>\n";
+    body += "  %w" + n + " = zero.load @w" + n + " : tensor<8x8xf32>\n  %h" +
+            n + " = nn.linear " + last + ", %w" + n +
+            " : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>\n";
+    if (i + 1 < layers)
+      body += "  zero.stage_boundary\n";
+    last = "%h" + n;
+  }
+  return parameters +
+         "zero.step @train(%x: tensor<4x8xf32> {zero.input = \"x\"}) {\n" +
+         body + "  %q = arith.mulf " + last + ", " + last +
+         " : tensor<4x8xf32>\n"
+         "  %loss = nn.reduce mean %q dims [0, 1] : (tensor<4x8xf32>) -> "
+         "tensor<f32>\n  zero.yield %loss : tensor<f32>\n}\n";
+}
+
+constexpr const char *kInterleaved = "pipeline-schedule=interleaved "
+                                     "accumulation=";
+
+/// "F0 F1 B0 ...", with a prime for each chunk: "F0 F0' ...".
 std::string orderOf(const zrt::Program &program) {
   std::string text;
   for (const zrt::Turn &turn : program.pipeline.order)
     text += (text.empty() ? "" : " ") +
             std::string(turn.isBackward ? "B" : "F") +
-            std::to_string(turn.micro);
+            std::to_string(turn.micro) + std::string(turn.chunk, '\'');
   return text;
+}
+
+/// "3", "6 + 3".
+std::string slotsOf(const zrt::Program &program) {
+  std::string text;
+  for (const zrt::StashRing &ring : program.pipeline.rings)
+    text += (text.empty() ? "" : " + ") + std::to_string(ring.slots);
+  return text;
+}
+
+/// The commands of a region, by its place among those of the program.
+const std::vector<zrt::Command> &
+commandsOf(const std::vector<zrt::Program> &programs, size_t stage,
+           size_t region) {
+  return programs[stage].regions()[region].second->commands;
+}
+std::vector<zrt::Command> &commandsOf(std::vector<zrt::Program> &programs,
+                                      size_t stage, size_t region) {
+  return const_cast<zrt::Region *>(programs[stage].regions()[region].second)
+      ->commands;
 }
 
 bool isTransfer(const zrt::Command &command) {
@@ -78,7 +123,7 @@ TEST_F(Stages, PassBackAsSoonAsTheyCan) {
   EXPECT_EQ(orderOf(programs[1]), "F0 F1 B0 F2 B1 F3 B2 B3");
   EXPECT_EQ(orderOf(programs[2]), "F0 B0 F1 B1 F2 B2 F3 B3");
   for (uint32_t stage = 0; stage < 3; ++stage)
-    EXPECT_EQ(programs[stage].pipeline.slots, 3 - stage);
+    EXPECT_EQ(slotsOf(programs[stage]), std::to_string(3 - stage));
 }
 
 TEST_F(Stages, PassForwardFirst) {
@@ -86,7 +131,7 @@ TEST_F(Stages, PassForwardFirst) {
   ASSERT_EQ(programs.size(), 3u);
   for (const zrt::Program &program : programs) {
     EXPECT_EQ(orderOf(program), "F0 F1 B0 B1");
-    EXPECT_EQ(program.pipeline.slots, 2u);
+    EXPECT_EQ(slotsOf(program), "2");
   }
 }
 
@@ -95,8 +140,38 @@ TEST_F(Stages, OfFewMicroBatchesHaveFewSlots) {
   ASSERT_EQ(programs.size(), 3u);
   for (const zrt::Program &program : programs) {
     EXPECT_EQ(orderOf(program), "F0 B0");
-    EXPECT_EQ(program.pipeline.slots, 1u);
+    EXPECT_EQ(slotsOf(program), "1");
   }
+}
+
+/// Rounds of as many micro-batches as stages pass one chunk after the other.
+TEST_F(Stages, OfSeveralChunksTakeTurns) {
+  const auto programs = compile(std::string(kInterleaved) + "6", makeChain(6));
+  ASSERT_EQ(programs.size(), 3u);
+  EXPECT_EQ(orderOf(programs[0]),
+            "F0 F1 F2 F0' F1' F2' F3 F4 B0' F5 B1' F3' B2' F4' B0 F5' B1 B2 "
+            "B3' B4' B5' B3 B4 B5");
+  EXPECT_EQ(orderOf(programs[2]),
+            "F0 F1 F2 F0' B0' F1' B1' F2' B2' F3 B0 F4 B1 F5 B2 F3' B3' F4' "
+            "B4' F5' B5' B3 B4 B5");
+  EXPECT_EQ(slotsOf(programs[0]), "6 + 3");
+  EXPECT_EQ(slotsOf(programs[1]), "6 + 3");
+  EXPECT_EQ(slotsOf(programs[2]), "4 + 1");
+  EXPECT_EQ(zrt::findStageFault(programs), "");
+}
+
+/// Of any number of micro-batches, also where it is no multiple of the stages.
+TEST_F(Stages, OfSeveralChunksNeverWaitForEachOther) {
+  for (int micros = 1; micros <= 13; ++micros)
+    for (int chunks : {2, 3}) {
+      const auto programs =
+          compile(kInterleaved + std::to_string(micros) +
+                      " pipeline-chunks=" + std::to_string(chunks),
+                  makeChain(3 * chunks));
+      ASSERT_EQ(programs.size(), 3u);
+      for (const zrt::Program &program : programs)
+        EXPECT_EQ(program.pipeline.order.size(), size_t(2 * micros * chunks));
+    }
 }
 
 TEST_F(Stages, KnowWhatOthersWrite) {
@@ -116,10 +191,19 @@ TEST_F(Stages, KnowWhatOthersWrite) {
     EXPECT_EQ(program.pipeline.scalars, std::vector<std::string>{"loss"});
 }
 
-/// The table of each stage, slots and micro-batches: each change of it is
-/// found.
-TEST_F(Stages, EveryChangeOfAnOrderIsFound) {
-  const auto programs = compile("accumulation=4");
+/// The table of each stage, and its slots: each change of them is found.
+class Orders : public Stages, public ::testing::WithParamInterface<bool> {
+protected:
+  std::vector<zrt::Program> compileOrder() {
+    return GetParam() ? compile(std::string(kInterleaved) + "4", makeChain(6))
+                      : compile("accumulation=4");
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(All, Orders, ::testing::Bool());
+
+TEST_P(Orders, EveryChangeIsFound) {
+  const auto programs = compileOrder();
   ASSERT_EQ(programs.size(), 3u);
   EXPECT_EQ(zrt::findStageFault(programs), "");
   size_t found = 0, harmless = 0;
@@ -149,11 +233,10 @@ TEST_F(Stages, EveryChangeOfAnOrderIsFound) {
       auto renamed = programs;
       renamed[stage].pipeline.order[i].micro ^= 1;
       judge(renamed, "of another micro-batch, " + what, false);
-      if (programs[stage].pipeline.slots > 1) {
+      if (GetParam()) {
         auto moved = programs;
-        uint32_t &slot = moved[stage].pipeline.order[i].slot;
-        slot = (slot + 1) % programs[stage].pipeline.slots;
-        judge(moved, "in another slot, " + what, false);
+        moved[stage].pipeline.order[i].chunk ^= 1;
+        judge(moved, "of another chunk, " + what, false);
       }
       // Passes that do not depend on each other may change places.
       if (i + 1 < order.size()) {
@@ -163,15 +246,21 @@ TEST_F(Stages, EveryChangeOfAnOrderIsFound) {
         judge(swapped, "swapped, " + what, true);
       }
     }
+    for (size_t ring = 0; ring < programs[stage].pipeline.rings.size(); ++ring)
+      if (programs[stage].pipeline.rings[ring].slots > 1) {
+        auto fewer = programs;
+        --fewer[stage].pipeline.rings[ring].slots;
+        judge(fewer, "fewer slots, stage " + std::to_string(stage), false);
+      }
   }
-  EXPECT_GT(found, 100u);
-  EXPECT_LT(harmless, 12u);
+  EXPECT_GT(found, 80u);
+  EXPECT_LT(harmless, found / 4);
 }
 
 /// Each send and receive of each pass: dropped, doubled, of another size, name,
 /// type or stage, and each wait dropped.
-TEST_F(Stages, EveryChangeOfATransferIsFound) {
-  const auto programs = compile("accumulation=4");
+TEST_P(Orders, EveryChangeOfATransferIsFound) {
+  const auto programs = compileOrder();
   ASSERT_EQ(programs.size(), 3u);
   using Change = std::function<void(std::vector<zrt::Command> &, size_t)>;
   const std::vector<std::pair<const char *, Change>> changes = {
@@ -192,22 +281,24 @@ TEST_F(Stages, EveryChangeOfATransferIsFound) {
        [](auto &commands, size_t i) { commands[i].label += "x"; }},
       {"with a stage that there is not",
        [](auto &commands, size_t i) { commands[i].parts[0].root = 7; }},
-      {"with another stage", [](auto &commands, size_t i) {
+      {"with another stage",
+       [](auto &commands, size_t i) {
          int32_t &root = commands[i].parts[0].root;
-         root = root == 0 ? 2 : 0;
-       }}};
+         root = (root + 1) % 3;
+       }},
+      {"on another lane",
+       [](auto &commands, size_t i) { commands[i].parts[0].lane ^= 1; }}};
   size_t tried = 0;
   for (size_t stage = 0; stage < programs.size(); ++stage)
-    for (zrt::Region zrt::Program::*region :
-         {&zrt::Program::forward, &zrt::Program::micro,
-          &zrt::Program::evaluate}) {
-      const auto &commands = (programs[stage].*region).commands;
+    for (size_t region = 0; region < programs[stage].regions().size();
+         ++region) {
+      const auto &commands = commandsOf(programs, stage, region);
       for (size_t i = 0; i < commands.size(); ++i) {
         if (!isTransfer(commands[i]))
           continue;
         for (const auto &[name, change] : changes) {
           auto mutant = programs;
-          change((mutant[stage].*region).commands, i);
+          change(commandsOf(mutant, stage, region), i);
           ++tried;
           EXPECT_NE(zrt::findStageFault(mutant), "")
               << name << ": '" << commands[i].label << "' of stage " << stage;

@@ -25,15 +25,15 @@ zero.parameter @d : tensor<8xf32> = #zero.ones
 // CHECK-NOT:      zero.load @a
 // CHECK:          %[[G:.*]] = nn.linear %[[R]]
 // The value of the first stage is handed on, since the last one reads it as well.
-// CHECK:          zero.send_value %[[R]] as "value 0" trained : tensor<4x8xf32>
-// CHECK-NEXT:     zero.send_value %[[G]] as "value 1" trained : tensor<4x8xf32>
+// CHECK:          zero.send_value %[[R]] as "value 1" trained : tensor<4x8xf32>
+// CHECK-NEXT:     zero.send_value %[[G]] as "value 2" trained : tensor<4x8xf32>
 // CHECK-NEXT:     zero.yield
 // CHECK:      module @stage2 {
 // CHECK-NEXT:   zero.mesh @mesh <pipe = 3, data = 2> stage 2 order "gpipe"
 // CHECK-NEXT:   zero.parameter @c
 // CHECK-NEXT:   zero.parameter @d
-// CHECK:          %[[R0:.*]] = zero.receive_value "value 0" trained
-// CHECK-NEXT:     %[[R1:.*]] = zero.receive_value "value 1" trained
+// CHECK:          %[[R0:.*]] = zero.receive_value "value 1" trained
+// CHECK-NEXT:     %[[R1:.*]] = zero.receive_value "value 2" trained
 // CHECK:          %[[MASK:.*]] = arith.mulf %{{.*}}, %{{.*}} : tensor<4x8xf32>
 // CHECK:          arith.addf %[[R0]], %{{.*}}
 // CHECK:          zero.yield %{{.*}} : tensor<f32>

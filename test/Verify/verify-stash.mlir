@@ -28,7 +28,7 @@ zero.step @train(%x: tensor<4xf32>) training #zero.training<stage = 0, ranks = 1
   zero.forward {
   }
   zero.micro {
-    // expected-error@+1 {{takes "y", which 'zero.forward' does not put there}}
+    // expected-error@+1 {{takes "y", which no pass before puts there}}
     %y = zero.unstash "y" : tensor<4xf32>
     zero.yield
   }
@@ -92,7 +92,7 @@ zero.step @train(%x: tensor<4xf32>) training #zero.training<stage = 0, ranks = 1
   zero.apply {
   }
   zero.evaluate {
-    // expected-error@+1 {{stands outside of 'zero.micro', the backward pass}}
+    // expected-error@+1 {{stands where no pass of a pipeline's stage is; wanted 'zero.micro', a backward pass}}
     %y = zero.unstash "y" : tensor<4xf32>
     zero.yield
   }

@@ -50,9 +50,10 @@ std::vector<Program> makeStages() {
     program.expectedByGroup.resize(3);
     Pipeline &pipeline = program.pipeline;
     pipeline.stage = stage;
-    pipeline.stages = pipeline.slots = 2;
+    pipeline.stages = 2;
     pipeline.group = 1;
-    pipeline.order = {{false, 0, 0}, {false, 1, 1}, {true, 0, 0}, {true, 1, 1}};
+    pipeline.rings = {{0, 2}};
+    pipeline.order = {{false, 0, 0}, {false, 0, 1}, {true, 0, 0}, {true, 0, 1}};
     pipeline.stored = {{"a",
                         {3},
                         1,
@@ -61,7 +62,9 @@ std::vector<Program> makeStages() {
                         true,
                         {{"m", DataType::F32}}}};
     pipeline.scalars = {"loss"};
-    std::swap(program.forward, program.micro);
+    program.forward.resize(1);
+    std::swap(program.forward.front(), program.micro);
+    program.backward.resize(1);
     stages.push_back(program);
   }
   return stages;

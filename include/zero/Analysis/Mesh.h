@@ -27,17 +27,10 @@ struct MeshAxes {
   int64_t stage = 0;
   /// Whether all forward passes of an update come before the backward passes.
   bool forwardFirst = false;
+  /// Groups of layers that each stage has.
+  int64_t chunks = 1;
 
   int64_t stages() const { return pipe ? pipe.getSize() : 1; }
-  /// Forward passes that the stage makes in an update of `micros` micro-batches
-  /// before its first backward pass.
-  int64_t countWarmUp(int64_t micros) const {
-    return forwardFirst ? micros : std::min(micros, stages() - 1 - stage);
-  }
-  /// Slots of the stash: forward passes whose backward passes are to come.
-  int64_t countSlots(int64_t micros) const {
-    return pipe ? std::min(micros, countWarmUp(micros) + 1) : 1;
-  }
   /// Whether the module has the loss.
   bool isLastStage() const { return stage + 1 == stages(); }
 

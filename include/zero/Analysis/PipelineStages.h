@@ -8,7 +8,9 @@
 
 namespace mlir::zero {
 
-/// The operations of a model by the stages of a pipeline that compute them.
+/// The operations of a model by the stages of a pipeline that compute them. A
+/// place of the axis has one stage, or several with other places' between them:
+/// its chunks.
 class PipelineStages {
 public:
   /// How much work an operation is, in any unit.
@@ -18,14 +20,22 @@ public:
   using CanCross = llvm::function_ref<bool(Value)>;
 
   /// Cuts `model` at its boundaries, or where it has none evenly by `work`,
-  /// where all that is handed on can be.
-  PipelineStages(StepOp model, int64_t stages, Work work, CanCross canCross);
+  /// where all that is handed on can be, for so many places of so many chunks.
+  PipelineStages(StepOp model, int64_t places, int64_t chunks, Work work,
+                 CanCross canCross);
 
   /// Whether the model can be cut; an error at the operation or parameter that
   /// is in the way otherwise.
   LogicalResult verify();
 
   int64_t getStages() const { return stages; }
+  int64_t getPlaces() const { return places; }
+  int64_t getChunks() const { return stages / places; }
+  /// The place of the axis that has a stage, and the other way round.
+  int64_t getPlace(int64_t stage) const { return stage % places; }
+  int64_t getStageAt(int64_t place, int64_t chunk) const {
+    return chunk * places + place;
+  }
   /// Whether a stage computes `op` for itself where it needs the results:
   /// loads, and what follows from inputs and constants alone.
   bool isRepeated(Operation *op) const { return repeated.contains(op); }
@@ -41,8 +51,10 @@ public:
   ArrayRef<Attribute> getParameters(int64_t stage) const {
     return parameters[stage].getArrayRef();
   }
-  /// The stages that use a parameter.
-  SmallVector<int64_t, 2> getStagesOf(Attribute parameter) const;
+  /// The places whose stages use a parameter.
+  SmallVector<int64_t, 2> getPlacesOf(Attribute parameter) const;
+  /// "stage 1 of the pipeline", "chunk 2 of stage 1 of the pipeline".
+  std::string describe(int64_t stage) const;
   /// The work of a stage.
   double getWork(int64_t stage) const { return works[stage]; }
 
@@ -54,7 +66,7 @@ private:
   void findNeeds(Operation *op, int64_t stage);
 
   StepOp model;
-  int64_t stages, boundaries = 0;
+  int64_t places, stages, boundaries = 0;
   DenseSet<Operation *> repeated;
   DenseSet<Value> trained;
   DenseMap<Operation *, int64_t> stageOf;

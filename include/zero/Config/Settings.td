@@ -63,6 +63,9 @@ def PaddedToBytes : Reason<[{config.stage == 3}],
     "parameters that are gathered are padded to 16 bytes a rank">;
 def NoPipeAxis : Reason<[{!config.hasAxis("pipe")}],
     "the mesh has no axis 'pipe' of more than one rank">;
+def NotInterleaved : Reason<[{config.pipelineOrder != "interleaved"}],
+    "only the schedule `interleaved` has several groups of layers in a stage",
+    "give pipeline-schedule=interleaved">;
 def ReducedLast : Reason<[{config.hasAxis("pipe") && config.overlapCommunication}],
     "beside the axis 'pipe' gradients are reduced after the last backward pass">;
 def NoTensorAxis : Reason<[{!config.hasAxis("tensor")}],

@@ -30,9 +30,15 @@ def : Key<"zero.sharding.*", Integer, "-1",
     "-1: none is cut">;
 def : Key<"zero.pipeline_schedule", Text, "\"1f1b\"",
     "in which order the stages of an axis `pipe` make the passes of micro-batches: "
-    "`1f1b`, a backward pass as soon as it can be, or `gpipe`, all forward passes first, "
-    "which keeps the activations of all of them">,
+    "`1f1b`, a backward pass as soon as it can be, `gpipe`, all forward passes first, "
+    "which keeps the activations of all of them, or `interleaved`, as `1f1b` where each "
+    "stage has several groups of layers">,
     Field<Run, "pipelineOrder">, Option<"pipeline-schedule">, Idle<[NoPipeAxis]>;
+def : Key<"zero.pipeline_chunks", Count, "2",
+    "groups of layers of each stage with the schedule `interleaved`: stages wait less for "
+    "each other, and send that many times as much">,
+    Field<Run, "pipelineChunks">, Option<"pipeline-chunks">, AtMost<kMostCount>,
+    Idle<[NoPipeAxis, NotInterleaved]>;
 def : Key<"zero.experts", Object, "null",
     "places of experts, which drop what finds none: settings of DeepSpeed's layer `MoE`, "
     "for models whose experts take every token that chooses them">;

@@ -6,19 +6,26 @@
 
 namespace mlir::zero {
 
-/// Seconds of what one stage does by itself, and of what it hands on.
+/// Seconds of the passes of a micro-batch through one chunk, and of what they
+/// hand on.
+struct ChunkSeconds {
+  double forward = 0, backward = 0;
+  double send = 0, sendBack = 0; ///< to its neighbours
+};
+
+/// Seconds of what one stage does by itself.
 struct StageSeconds {
-  double forward = 0, backward = 0; ///< of one micro-batch
+  std::vector<ChunkSeconds> chunks;
+  double forward = 0, backward = 0; ///< of one micro-batch, all chunks
   double update = 0;                ///< once an update
-  double send = 0, sendBack = 0;    ///< of one micro-batch, to its neighbours
 
   double ofMicro() const { return forward + backward; }
 };
 
-/// One pass of a micro-batch through a stage; seconds from the beginning of the
-/// update.
+/// One pass of a micro-batch through a chunk of a stage; seconds from the
+/// beginning of the update.
 struct PassTime {
-  uint32_t stage = 0, micro = 0;
+  uint32_t stage = 0, chunk = 0, micro = 0;
   bool isBackward = false;
   double begin = 0, end = 0;
 };
@@ -33,11 +40,13 @@ struct StagesTimeline {
 
   /// The part of the time of all stages in which they wait for each other.
   double bubble() const;
-  /// That of `micros` micro-batches in stages that take equally long and send
-  /// in no time: (p - 1) / (m + p - 1).
-  static double closedBubble(int64_t stages, int64_t micros) {
+  /// That of `micros` micro-batches in stages of so many chunks that take
+  /// equally long and send in no time: (p - 1) / (c m + p - 1).
+  /// Source: Narayanan et al., 2021 (see PipelinePasses.cpp).
+  static double closedBubble(int64_t stages, int64_t micros,
+                             int64_t chunks = 1) {
     return static_cast<double>(stages - 1) /
-           static_cast<double>(micros + stages - 1);
+           static_cast<double>(chunks * micros + stages - 1);
   }
 };
 

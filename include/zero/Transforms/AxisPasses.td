@@ -202,6 +202,9 @@ def CutPipeline : Pass<"zero-cut-pipeline", "::mlir::ModuleOp"> {
     `zero.stage_boundary`, of which there are then p - 1; where there is none, where the
     largest work of a stage is the least, after operations behind which little is alive.
     A remark says what each stage has. A stage without a trained parameter is an error.
+    With c `chunks` there are c times as many cuts, and rank s of the axis has the parts s,
+    s + p, s + 2 p and so on of the model, one behind the other in one module with a
+    `zero.stage_boundary` between each two.
     Where the mesh has no axis `pipe`, boundaries are taken out.
 
     What a stage computes of a later stage's operands it sends: `zero.send_value` there,
@@ -244,7 +247,9 @@ def CutPipeline : Pass<"zero-cut-pipeline", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"order", "order", "std::string", "\"1f1b\"",
-           "Order of passes: gpipe, or 1f1b">
+           "Order of passes: gpipe, 1f1b, or interleaved">,
+    Option<"chunks", "chunks", "int64_t", "1",
+           "Groups of layers of each rank, with the order interleaved">
   ];
 }
 

@@ -42,6 +42,9 @@ struct GradientVariable {
 /// path or only zeros along it. A builder in the callback may insert after the
 /// gradient's definition.
 ///
+/// A `zero.stage_boundary` is repeated between the gradients of what stands
+/// behind and before it.
+///
 /// Fails with an error at the operation where one on a path does not implement
 /// DifferentiableOpInterface, or its interface fails.
 LogicalResult differentiate(

@@ -10,14 +10,17 @@ def SplitForward : Pass<"zero-split-forward", "::mlir::ModuleOp"> {
     In a stage of a pipeline, what stands before the first gradient of a micro-batch
     becomes `zero.forward`, and `zero.micro` keeps the rest. What the backward pass reads
     of the forward pass is stashed there and unstashed here; loads, constants and views
-    are repeated instead.
+    are repeated instead. Where `zero.stage_boundary` are between chunks, each chunk has a
+    forward and a backward pass.
 
     What is sent lies in the stash, and stays there until the pass that follows in the
     same slot: a value that goes to the next stage is waited for in the backward pass, a
     gradient that goes back in the next forward pass. So a stage never waits for another
     one to take what it has sent before it goes on.
 
-    - Needs: `zero-start-exchanges`; a `zero.mesh` with a `stage`. Any other step stays.
+    - Needs: `zero-start-exchanges`, and reductions that stand in the pass of their
+      gradients, as `zero-insert-reductions` puts them; a `zero.mesh` with a `stage`. Any
+      other step stays.
     - Leaves: `zero.forward` and `zero.micro`, which run in the order of the pipeline.
     - Not done here: choosing that order.
 

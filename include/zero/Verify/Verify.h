@@ -27,6 +27,8 @@ struct Tables : PartitionTable {
   /// The segments that hold a parameter at stage 3, padding included, in
   /// elements; 0 where it is in no partition.
   int64_t paddedElements(FlatSymbolRefAttr parameter) const;
+  /// Whether a region ends with the loss, and does not leave that to others.
+  bool hasLoss(Operation *region) const;
   /// What `start` says of its buffers, described once: a reduction of many
   /// slices is asked for each, in every simulated micro-batch and topic.
   ArrayRef<AsyncBuffer> getBuffers(AsyncOpInterface start) const;

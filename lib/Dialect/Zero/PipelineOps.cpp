@@ -11,7 +11,8 @@ using Memory = AsyncBuffer::Memory;
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-/// An error at `op` unless its module is a stage with a neighbour there.
+/// An error at `op` unless its module is a stage with a neighbour there. With
+/// chunks the last stage is before the first one, too.
 static LogicalResult verifyNeighbour(Operation *op, bool isBefore) {
   auto module = op->getParentOfType<ModuleOp>();
   auto meshes = module.getOps<MeshOp>();
@@ -22,7 +23,7 @@ static LogicalResult verifyNeighbour(Operation *op, bool isBefore) {
                            "the stages");
   int64_t other = *mesh.getStage() + (isBefore ? -1 : 1);
   int64_t stages = mesh.getAxes().getStageAxes().getSize();
-  if (other >= 0 && other < stages)
+  if ((other >= 0 && other < stages) || mesh.getChunks() > 1)
     return success();
   return op->emitOpError("is between stage ")
          << *mesh.getStage() << " and stage " << other << ", and there are "

@@ -206,6 +206,8 @@ bool StepOp::isModel() {
 
 bool StepOp::hasWeights() {
   MicroOp micro = getLastMicro();
+  if (micro && !beginsBackward(micro)) // of a stage with several chunks
+    micro = getRegionOp<MicroOp>();
   Block *body = micro ? &micro.getBody().front() : nullptr;
   auto yield =
       body && !body->empty() ? dyn_cast<YieldOp>(body->back()) : YieldOp();
@@ -352,7 +354,7 @@ LogicalResult StepOp::verify() {
                             "runs for the micro-batches before");
     if (isa<ForwardOp>(op) && micros > 0)
       return op.emitOpError("stands behind 'zero.micro', which runs after it");
-    if (!isa<ForwardOp, EvaluateOp, InitializeOp>(op))
+    if (!isa<EvaluateOp, InitializeOp>(op))
       continue;
     if (auto [first, isNew] = once.try_emplace(op.getName(), &op); !isNew) {
       InFlightDiagnostic error = op.emitOpError(
@@ -361,11 +363,33 @@ LogicalResult StepOp::verify() {
       return error;
     }
   }
-  if (micros != 1 || applies != 1)
-    return emitOpError(
-               "a schedule needs one 'zero.micro' and one 'zero.apply', "
-               "found ")
-           << micros << " and " << applies;
+  const auto chunks =
+      static_cast<unsigned>(llvm::range_size(getBody().getOps<ForwardOp>()));
+  if (micros != std::max(chunks, 1u) || applies != 1)
+    return emitOpError("a schedule needs ")
+           << (chunks > 1 ? "a 'zero.micro' for each 'zero.forward'"
+                          : "one 'zero.micro'")
+           << " and one 'zero.apply', found " << micros << " and " << applies;
+  return verifyChunks();
+}
+
+/// The passes of a stage: forward through chunks 0 to n - 1, and back.
+LogicalResult StepOp::verifyChunks() {
+  const int64_t chunks = llvm::range_size(getBody().getOps<ForwardOp>());
+  int64_t next = 0, left = std::max<int64_t>(chunks, 1);
+  auto report = [](Operation *pass, int64_t found, int64_t wanted) {
+    return pass->emitOpError("is a pass through chunk ")
+           << found << ", wanted chunk " << wanted
+           << ": forward passes from chunk 0 on, and backward passes to it";
+  };
+  for (auto pass : getBody().getOps<ForwardOp>())
+    if (const int64_t wanted = next++;
+        static_cast<int64_t>(pass.getChunk()) != wanted)
+      return report(pass, pass.getChunk(), wanted);
+  for (auto pass : getBody().getOps<MicroOp>())
+    if (const int64_t wanted = pass.getLast() ? 0 : --left;
+        static_cast<int64_t>(pass.getChunk()) != wanted)
+      return report(pass, pass.getChunk(), wanted);
   return success();
 }
 
@@ -374,6 +398,10 @@ MicroOp StepOp::getLastMicro() {
   for (auto micro : getBody().getOps<MicroOp>())
     last = micro;
   return last;
+}
+
+bool StepOp::beginsBackward(MicroOp region) {
+  return region.getLast() || region == getRegionOp<MicroOp>();
 }
 
 int64_t StepOp::getRunsPerUpdate(Operation *region) {
@@ -392,15 +420,19 @@ int64_t StepOp::getRunsPerUpdate(Operation *region) {
 // YieldOp
 //===----------------------------------------------------------------------===//
 
-/// Whether the module of `op` is a stage of a pipeline that has no loss.
+/// Whether `op` ends what has no loss: that is in the last stage of a pipeline,
+/// and there in the last chunk.
 static bool isBeforeLastStage(Operation *op) {
   auto module = op->getParentOfType<ModuleOp>();
   if (!module)
     return false;
+  auto pass = dyn_cast<MicroOp>(op->getParentOp());
   for (MeshOp mesh : module.getOps<MeshOp>())
     if (std::optional<int64_t> stage = mesh.getStage())
       if (AxesAttr stages = mesh.getAxes().getStageAxes())
-        return *stage + 1 < stages.getSize();
+        return *stage + 1 < stages.getSize() ||
+               (pass &&
+                !cast<StepOp>(pass->getParentOp()).beginsBackward(pass));
   return false;
 }
 

@@ -4,6 +4,7 @@
 
 #include "Checks.h"
 #include "PartitionStates.h"
+#include "program/ByteCount.h"
 #include "program/Collective.h"
 #include "program/Mesh.h"
 
@@ -104,11 +105,18 @@ LogicalResult MeshOp::verifyStage() { // (C3)
   if (!stages || *stage < 0 || *stage >= stages.getSize())
     return emitOpError("is of stage ")
            << *stage << ", wanted a place of an axis 'pipe' of " << getAxes();
-  if (getOrder() == kGpipe || getOrder() == kOneForwardOneBackward)
+  const bool isInterleaved = getOrder() == kInterleaved;
+  if (!isInterleaved && getOrder() != kGpipe &&
+      getOrder() != kOneForwardOneBackward)
+    return emitOpError("has the order ")
+           << getOrderAttr() << ", wanted \"" << kGpipe << "\", \""
+           << kOneForwardOneBackward << "\" or \"" << kInterleaved << "\"";
+  if (isInterleaved == (getChunks() > 1) && getChunks() > 0)
     return success();
-  return emitOpError("has the order ")
-         << getOrderAttr() << ", wanted \"" << kGpipe << "\" or \""
-         << kOneForwardOneBackward << "\"";
+  return emitOpError("has ")
+         << zrt::plural(getChunks(), "chunk") << " with the order "
+         << getOrderAttr() << ", wanted "
+         << (isInterleaved ? "2 or more" : "1");
 }
 
 LogicalResult MeshOp::verify() {

@@ -10,7 +10,7 @@ zero.mesh @mesh <data = 1> stage 0 order "1f1b"
 
 // -----
 
-// expected-error@+1 {{has the order "zigzag", wanted "gpipe" or "1f1b"}}
+// expected-error@+1 {{has the order "zigzag", wanted "gpipe", "1f1b" or "interleaved"}}
 zero.mesh @mesh <pipe = 2, data = 1> stage 0 order "zigzag"
 
 // -----
@@ -91,6 +91,90 @@ zero.step @train(%x: tensor<4xf32>) {
   }
   // expected-error@+1 {{stands behind 'zero.micro', which runs after it}}
   zero.forward {
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+// expected-error@+1 {{has 1 chunk with the order "interleaved", wanted 2 or more}}
+zero.mesh @mesh <pipe = 2, data = 1> stage 0 order "interleaved"
+
+// -----
+
+// expected-error@+1 {{has 2 chunks with the order "1f1b", wanted 1}}
+zero.mesh @mesh <pipe = 2, data = 1> stage 0 order "1f1b" chunks 2
+
+// -----
+
+zero.mesh @mesh <pipe = 2, data = 1> stage 0 order "interleaved" chunks 2
+zero.step @train(%x: tensor<4xf32>) {
+  zero.forward {
+  }
+  // expected-error@+1 {{is a pass through chunk 0, wanted chunk 1: forward passes from chunk 0 on, and backward passes to it}}
+  zero.forward {
+  }
+  zero.micro chunk 1 {
+    zero.yield
+  }
+  zero.micro {
+    zero.yield
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+zero.mesh @mesh <pipe = 2, data = 1> stage 0 order "interleaved" chunks 2
+zero.step @train(%x: tensor<4xf32>) {
+  zero.forward {
+  }
+  zero.forward chunk 1 {
+  }
+  // expected-error@+1 {{is a pass through chunk 0, wanted chunk 1}}
+  zero.micro {
+    zero.yield
+  }
+  zero.micro chunk 1 {
+    zero.yield
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+zero.mesh @mesh <pipe = 2, data = 1> stage 0 order "interleaved" chunks 2
+// expected-error@+1 {{a schedule needs a 'zero.micro' for each 'zero.forward' and one 'zero.apply', found 1 and 1}}
+zero.step @train(%x: tensor<4xf32>) {
+  zero.forward {
+  }
+  zero.forward chunk 1 {
+  }
+  zero.micro chunk 1 {
+    zero.yield
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+// Of the last stage the last chunk has the loss.
+zero.mesh @mesh <pipe = 2, data = 1> stage 1 order "interleaved" chunks 2
+zero.step @train(%x: tensor<4xf32>) {
+  zero.forward {
+  }
+  zero.forward chunk 1 {
+  }
+  zero.micro chunk 1 {
+    // expected-error@+1 {{has no loss to yield}}
+    zero.yield
+  }
+  zero.micro {
+    zero.yield
   }
   zero.apply {
   }

@@ -168,6 +168,47 @@ TEST(Conformance, MessagesArriveInTheirOrder) {
   }
 }
 
+/// Each lane has an order of its own: what is sent on one lane first may be
+/// received last.
+TEST(Conformance, LanesDoNotWaitForEachOther) {
+  for (int ranks : groupSizes()) {
+    if (ranks == 1)
+      continue;
+    onRanks(ranks, [&](Communicator &communicator) {
+      const int rank = communicator.rank(), next = (rank + 1) % ranks,
+                before = (rank + ranks - 1) % ranks;
+      // Messages 0 to 2 of lane 0, and then those of lane 1.
+      constexpr uint64_t kOfLane = 3;
+      const auto countOf = [](uint64_t i) { return 10 * i + 1; };
+      std::vector<std::vector<char>> sent;
+      std::vector<Communicator::Ticket> sends;
+      for (uint64_t i = 0; i < kLanes * kOfLane; ++i) {
+        sent.push_back(makeElements(DataType::F32, i, rank, countOf(i)));
+        Transfer part;
+        part.send = sent.back().data();
+        part.count = countOf(i);
+        part.root = next;
+        part.lane = uint32_t(i / kOfLane);
+        sends.push_back(
+            communicator.start(Collective::Send, Reduction::Sum, {part}));
+      }
+      for (uint64_t i : {3, 0, 4, 5, 1, 2}) {
+        std::vector<char> received(countOf(i) * 4);
+        Transfer part;
+        part.receive = received.data();
+        part.count = countOf(i);
+        part.root = before;
+        part.lane = uint32_t(i / kOfLane);
+        communicator.run(Collective::Receive, Reduction::Sum, {part});
+        EXPECT_EQ(received, makeElements(DataType::F32, i, before, countOf(i)))
+            << "message " << i;
+      }
+      for (Communicator::Ticket ticket : sends)
+        communicator.wait(ticket);
+    });
+  }
+}
+
 TEST(Conformance, TwoCommunicators) {
   for (int ranks : groupSizes())
     onRanks(ranks, [&](Communicator &first) {

@@ -22,7 +22,7 @@ namespace {
 FIELDS(BufferRef, a, b, c, d, e, f)
 FIELDS(TensorType, a, b, c)
 FIELDS(KernelSpec, a, b, c, d, e, f, g, h)
-FIELDS(CollectivePart, a, b, c, d, e)
+FIELDS(CollectivePart, a, b, c, d, e, f)
 FIELDS(Command, a, b, c, d, e, f, g, h, i, j, k, l)
 FIELDS(Initializer, a, b, c)
 FIELDS(ParameterCut, a, b, c, d)
@@ -48,10 +48,11 @@ FIELDS(Mesh, a, b, c)
 FIELDS(GroupTraffic, a)
 FIELDS(FileSettings, a, b, c)
 FIELDS(Turn, a, b, c)
+FIELDS(StashRing, a, b)
 FIELDS(StoredParameter, a, b, c, d, e, f, g)
 FIELDS(Pipeline, a, b, c, d, e, f, g)
 FIELDS(Program, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u,
-       v)
+       v, w)
 #undef FIELDS
 
 /// Sets every field to a value that no default has, and most differently.
@@ -173,9 +174,15 @@ Program filled() {
   program.training.accumulation = 2;
   program.pipeline.stage = 1;
   program.pipeline.stages = 3;
-  program.pipeline.slots = 2;
-  program.pipeline.order = {
-      {false, 0, 0}, {false, 1, 1}, {true, 0, 0}, {true, 1, 1}};
+  program.pipeline.rings = {{64, 2}, {128, 1}};
+  program.pipeline.order = {{false, 0, 0}, {false, 0, 1}, {false, 1, 0},
+                            {true, 1, 0},  {false, 1, 1}, {true, 1, 1},
+                            {true, 0, 0},  {true, 0, 1}};
+  program.arenaBytes[spaceOf(Arena::Stash, Tier::Device)] = 256;
+  for (auto &[name, region] : program.regions())
+    for (const Command &command : region->commands)
+      for (size_t i = 0; i < command.parts.size(); ++i)
+        const_cast<CollectivePart &>(command.parts[i]).lane = uint32_t(i % 2);
   program.mesh = {{{"replica", 2}, {"shard", 3}}, {{{0, 1}}, {{1}}}, 1};
   for (Partition &partition : program.partitions) {
     partition.quantized = {4, 66};
@@ -211,10 +218,12 @@ Program stageOfTwo(uint32_t stage) {
   program.pipeline.stage = stage;
   program.pipeline.stages = 2;
   program.pipeline.group = 1;
-  program.pipeline.slots = 2 - stage;
-  const uint32_t second = 1 - stage;
+  program.pipeline.rings = {{64, 2 - stage}};
   program.pipeline.order = {
-      {false, 0, 0}, {true, 0, 0}, {false, second, 1}, {true, second, 1}};
+      {false, 0, 0}, {true, 0, 0}, {false, 0, 1}, {true, 0, 1}};
+  program.arenaBytes[spaceOf(Arena::Stash, Tier::Device)] = 128;
+  program.forward.resize(1);
+  program.backward.resize(1);
   return program;
 }
 
@@ -235,6 +244,8 @@ TEST(Program, StagesComeBackInTheirOrder) {
 TEST(Program, OneStageIsAProgramByItself) {
   Program program = filled();
   program.pipeline = {};
+  program.forward.clear();
+  program.backward.clear();
   EXPECT_EQ(serializeStages({program}), serialize(program));
   std::string bytes = serialize(program), error;
   std::vector<Program> back;
@@ -273,17 +284,49 @@ TEST(Program, APassThatIsNotOfTheOrderIsAnError) {
   };
   const std::string wanted = "wanted each of the 2 micro-batches forward and "
                              "then back";
-  const Turn f0 = {false, 0, 0}, b0 = {true, 0, 0}, f1 = {false, 1, 1},
-             b1 = {true, 1, 1};
+  const Turn f0 = {false, 0, 0}, b0 = {true, 0, 0}, f1 = {false, 0, 1},
+             b1 = {true, 0, 1};
   for (const std::vector<Turn> &order :
        std::vector<std::vector<Turn>>{{},
                                       {f0, b0},
                                       {b0, f0, f1, b1},
                                       {f0, f0, b0, b1},
                                       {f0, b0, f1, b1, f1, b1},
-                                      {f0, b0, {false, 2, 1}, b1},
-                                      {f0, b0, f1, {true, 1, 2}}})
+                                      {f0, b0, {false, 1, 1}, b1},
+                                      {f0, b0, f1, {true, 0, 2}}})
     EXPECT_NE(errorOf(order).find(wanted), std::string::npos);
+}
+
+TEST(Program, AStashThatDoesNotHoldItsRingsIsAnError) {
+  const auto errorOf = [](const std::vector<StashRing> &rings) {
+    Program program = stageOfTwo(0), back;
+    program.pipeline.rings = rings;
+    const std::string bytes = serialize(program);
+    std::string error;
+    EXPECT_FALSE(parse(bytes.data(), bytes.size(), back, error));
+    return error;
+  };
+  for (const std::vector<StashRing> &rings :
+       std::vector<std::vector<StashRing>>{{},
+                                           {{64, 2}, {0, 1}},
+                                           {{64, 0}},
+                                           {{65, 2}},
+                                           {{64, 3}},
+                                           {{uint64_t(1) << 63, 2}}})
+    EXPECT_NE(errorOf(rings).find("in slots that the stash has"),
+              std::string::npos);
+}
+
+/// Rings lie one behind the other, with all slots of each.
+TEST(Program, PlacesInTheStashFollowFromTheMicroBatch) {
+  Pipeline pipeline;
+  pipeline.rings = {{64, 3}, {128, 2}};
+  EXPECT_EQ(pipeline.period(), 6u);
+  EXPECT_EQ(pipeline.stashOffset(8, 0), 8u);
+  EXPECT_EQ(pipeline.stashOffset(8, 4), 64u + 8);
+  EXPECT_EQ(pipeline.stashOffset(64, 0), 192u);
+  EXPECT_EQ(pipeline.stashOffset(64 + 100, 5), 192u + 128 + 100);
+  EXPECT_EQ(pipeline.stashOffset(64 + 128, 0), 192u + 256); // outside
 }
 
 TEST(Program, AnEmptyProgramComesBack) {

@@ -35,15 +35,29 @@ FailureOr<StagesReport> mlir::zero::reportStages(ModuleOp planned,
   return std::move(stages);
 }
 
-/// Bytes that a stage sends another one for a micro-batch, forward or back.
-static uint64_t sentBytes(const zrt::Region &region) {
+/// Groups of layers of each stage.
+static int64_t chunksOf(const StagesReport &report) {
+  return static_cast<int64_t>(report.programs.front().forward.size());
+}
+
+/// Bytes that a stage sends others for a micro-batch, forward or back.
+static uint64_t sentBytes(const std::vector<zrt::Region> &passes) {
   uint64_t bytes = 0;
-  for (const zrt::Command &command : region.commands)
-    if (command.opcode == zrt::Opcode::Start &&
-        command.collective == zrt::Collective::Send)
-      bytes +=
-          command.parts.front().count * zrt::sizeOf(command.parts.front().type);
+  for (const zrt::Region &region : passes)
+    for (const zrt::Command &command : region.commands)
+      if (command.opcode == zrt::Opcode::Start &&
+          command.collective == zrt::Collective::Send)
+        bytes += command.parts.front().count *
+                 zrt::sizeOf(command.parts.front().type);
   return bytes;
+}
+
+/// Slots of the stash, by chunk: "8", "8 + 4".
+static std::string slotsOf(const zrt::Program &program) {
+  std::string text;
+  for (const zrt::StashRing &ring : program.pipeline.rings)
+    text += (text.empty() ? "" : " + ") + std::to_string(ring.slots);
+  return text;
 }
 
 static void printBubble(const StagesReport &report) {
@@ -53,9 +67,11 @@ static void printBubble(const StagesReport &report) {
                << formatSeconds(timeline.seconds) << ", of which stages wait "
                << llvm::format("%.1f", 100 * timeline.bubble())
                << " % for each other ("
-               << llvm::format("%.1f", 100 * StagesTimeline::closedBubble(
-                                                 stages, micros))
-               << " % where all take equally long: (p - 1) / (m + p - 1))\n";
+               << llvm::format("%.1f",
+                               100 * StagesTimeline::closedBubble(
+                                         stages, micros, chunksOf(report)))
+               << " % where all take equally long: (p - 1) / ("
+               << (chunksOf(report) > 1 ? "c m" : "m") << " + p - 1))\n";
   auto slowest = llvm::max_element(
       timeline.stages, [](const StageSeconds &a, const StageSeconds &b) {
         return a.ofMicro() < b.ofMicro();
@@ -69,6 +85,9 @@ void mlir::zero::printStages(const StagesReport &report, StringRef path) {
   const zrt::Program &first = report.programs.front();
   llvm::outs() << path << ": " << plural(report.plans.size(), "stage") << " of "
                << plural(first.training.ranks / report.plans.size(), "rank")
+               << (chunksOf(report) > 1
+                       ? " and " + std::to_string(chunksOf(report)) + " chunks"
+                       : "")
                << ", " << plural(microBatchesOf(report), "micro-batch", "es")
                << " an update; of one rank of each:\n";
   Table table;
@@ -82,9 +101,8 @@ void mlir::zero::printStages(const StagesReport &report, StringRef path) {
     table.add(
         {std::to_string(index), formatCount(elements),
          formatBytes(plan.totalBytes()),
-         formatBytes(plan.arena(ArenaKind::Stash).bytes),
-         std::to_string(program.pipeline.slots),
-         formatBytes(sentBytes(program.forward) + sentBytes(program.micro)),
+         formatBytes(plan.arena(ArenaKind::Stash).bytes), slotsOf(program),
+         formatBytes(sentBytes(program.forward) + sentBytes(program.backward)),
          formatSeconds(seconds.forward), formatSeconds(seconds.backward),
          formatSeconds(seconds.update)});
   }
@@ -98,11 +116,14 @@ static void writeStage(llvm::json::OStream &json, const PlanSummary &plan,
   json.attribute("stage", program.pipeline.stage);
   json.attribute("memory_bytes", plan.totalBytes());
   json.attribute("stash_bytes", plan.arena(ArenaKind::Stash).bytes);
-  json.attribute("slots", program.pipeline.slots);
+  json.attributeArray("slots", [&] {
+    for (const zrt::StashRing &ring : program.pipeline.rings)
+      json.value(ring.slots);
+  });
   json.attribute("sent_bytes",
                  static_cast<int64_t>(sentBytes(program.forward)));
   json.attribute("sent_back_bytes",
-                 static_cast<int64_t>(sentBytes(program.micro)));
+                 static_cast<int64_t>(sentBytes(program.backward)));
   json.attribute("forward_seconds", seconds.forward);
   json.attribute("backward_seconds", seconds.backward);
   json.attribute("update_seconds", seconds.update);
@@ -113,12 +134,14 @@ void mlir::zero::writeStages(llvm::json::OStream &json,
   json.object([&] {
     json.attribute("machine", report.machine);
     json.attribute("micro_batches", microBatchesOf(report));
+    json.attribute("chunks", chunksOf(report));
     json.attribute("seconds", report.timeline.seconds);
     json.attribute("pass_seconds", report.timeline.passSeconds);
     json.attribute("bubble", report.timeline.bubble());
     json.attribute("closed_bubble",
                    StagesTimeline::closedBubble(report.plans.size(),
-                                                microBatchesOf(report)));
+                                                microBatchesOf(report),
+                                                chunksOf(report)));
     json.attributeArray("stages", [&] {
       for (auto [plan, seconds, program] : llvm::zip_equal(
                report.plans, report.timeline.stages, report.programs))
@@ -141,15 +164,21 @@ static constexpr StringRef kStyles =
     ".forward { fill: #8ab8e6; stroke: #fff; stroke-width: 0.5; }\n"
     ".backward { fill: #3f7fbf; stroke: #fff; stroke-width: 0.5; }\n"
     ".update { fill: #e0a33c; }\n"
-    ".idle { fill: #f0f0f0; }\n";
+    ".idle { fill: #f0f0f0; }\n"
+    ".odd { fill-opacity: 0.6; }\n";
 
-static void drawLegend(Svg &svg) {
+static void drawLegend(Svg &svg, bool hasChunks) {
   double x = kLeft;
-  for (auto [style, name] :
-       {std::pair<StringRef, StringRef>{"forward", "forward pass"},
-        {"backward", "backward pass"},
-        {"update", "update"},
-        {"idle", "waits"}}) {
+  SmallVector<std::pair<StringRef, StringRef>> entries = {
+      {"forward", "forward pass"},
+      {"backward", "backward pass"},
+      {"update", "update"},
+      {"idle", "waits"}};
+  if (hasChunks)
+    entries.insert(entries.begin() + 2,
+                   {{"forward odd", "of every other chunk"},
+                    {"backward odd", "of the same"}});
+  for (auto [style, name] : entries) {
     svg.rectangle({x, 34, 14, 14}, style);
     svg.text(x + 20, 46, name);
     x += 40 + 8.0 * static_cast<double>(name.size());
@@ -159,7 +188,7 @@ static void drawLegend(Svg &svg) {
 static std::string draw(const StagesReport &report, StringRef title) {
   Svg svg;
   svg.text(kLeft, 20, title);
-  drawLegend(svg);
+  drawLegend(svg, chunksOf(report) > 1);
   const StagesTimeline &timeline = report.timeline;
   double scale = kWidth / timeline.seconds;
   auto rowOf = [](uint32_t stage) { return kTop + kRow * stage; };
@@ -174,10 +203,12 @@ static std::string draw(const StagesReport &report, StringRef title) {
   for (const PassTime &pass : timeline.passes)
     svg.rectangle({kLeft + pass.begin * scale, rowOf(pass.stage),
                    (pass.end - pass.begin) * scale, kBar},
-                  pass.isBackward ? "backward" : "forward",
-                  "micro-batch " + Twine(pass.micro) +
-                      (pass.isBackward ? " backward, " : " forward, ") +
-                      formatSeconds(pass.end - pass.begin) + " from " +
+                  (pass.isBackward ? "backward" : "forward") +
+                      std::string(pass.chunk % 2 ? " odd" : ""),
+                  "micro-batch " + Twine(pass.micro) + " " +
+                      report.programs[pass.stage].nameOf(
+                          {pass.isBackward, pass.chunk, pass.micro}) +
+                      ", " + formatSeconds(pass.end - pass.begin) + " from " +
                       formatSeconds(pass.begin));
   double bottom = rowOf(report.plans.size()) + 14;
   svg.text(kLeft, bottom, "0");

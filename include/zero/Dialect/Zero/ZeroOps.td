@@ -179,6 +179,10 @@ def Zero_StepOp : Zero_Op<"step", [IsolatedFromAbove, FunctionOpInterface,
     /// What runs for the last micro-batch of an update: the form `last`, or the
     /// only one there is.
     MicroOp getLastMicro();
+    /// Whether a micro-batch's backward pass begins in `region`, so that it has the
+    /// loss: of several chunks that of the last.
+    bool beginsBackward(MicroOp region);
+    ::llvm::LogicalResult verifyChunks();
     /// Whether the micro-batches of a schedule have weights: its own yield says so,
     /// or for a stage of a pipeline without the loss the attribute of this name.
     static ::llvm::StringRef getWeightedName() { return "zero.weighted"; }
@@ -204,25 +208,32 @@ def Zero_MicroOp : Zero_RegionOp<"micro"> {
   let description = [{
     Ends in `zero.yield` of the loss. Where an update has several micro-batches,
     `last` is the form that runs for the last of them, and the one without runs
-    for those before.
+    for those before. Beside `zero.forward` it is the backward pass of one `chunk` of a
+    stage.
     ```mlir
     zero.micro { ... zero.yield %loss : tensor<f32> }
     zero.micro last { ... zero.yield %loss : tensor<f32> }
+    zero.micro chunk 1 { ... zero.yield %loss : tensor<f32> }
     ```
   }];
-  let arguments = (ins UnitAttr:$last);
-  let assemblyFormat = "(`last` $last^)? custom<PhaseBody>($body) attr-dict";
+  let arguments = (ins UnitAttr:$last, DefaultValuedAttr<I64Attr, "0">:$chunk);
+  let assemblyFormat = "(`last` $last^)? (`chunk` $chunk^)? custom<PhaseBody>($body) attr-dict";
 }
 def Zero_ForwardOp : Zero_RegionOp<"forward"> {
   let summary = "The forward pass of a stage of a pipeline, once a micro-batch";
   let description = [{
     `zero-split-forward` takes it out of `zero.micro`, which is the backward pass from
     then on. Forward passes of several micro-batches may run before the first backward
-    pass: what that needs of them is in the stash.
+    pass: what that needs of them is in the stash. A stage with several chunks, groups
+    of layers between which a micro-batch passes all other stages, has a forward pass
+    for each, in their order, and then their backward passes in the other order.
     ```mlir
     zero.forward { %s = zero.stash %h as "h" : tensor<4x8xf32> }
+    zero.forward chunk 1 { %s = zero.stash %g as "g" : tensor<4x8xf32> }
     ```
   }];
+  let arguments = (ins DefaultValuedAttr<I64Attr, "0">:$chunk);
+  let assemblyFormat = "(`chunk` $chunk^)? custom<PhaseBody>($body) attr-dict";
 }
 def Zero_ApplyOp : Zero_RegionOp<"apply"> {
   let summary = "Reductions that wait for the last micro-batch, norm, update, gathers; once an update";

@@ -28,8 +28,9 @@ def Zero_MeshOp : Zero_Op<"mesh", [Symbol]> {
     The ranks of an axis `pipe` have different layers of one model, and a module is
     what those at one place of it run: `stage` says which. Such a module stands among
     those of the other stages in a module around them. `order` says in which order a
-    stage makes the passes of micro-batches: `gpipe`, all forward passes first, or
-    `1f1b`, a backward pass as soon as it can be.
+    stage makes the passes of micro-batches: `gpipe`, all forward passes first, `1f1b`,
+    a backward pass as soon as it can be, or `interleaved`, the same where each stage has
+    several groups of layers, its `chunks`: stage s of p has groups s, s + p, s + 2 p.
 
     A module without this operation has the mesh `<data = n>`.
 
@@ -38,26 +39,30 @@ def Zero_MeshOp : Zero_Op<"mesh", [Symbol]> {
       gradients are reduced, in their order.
     - (C2) `secondary` has axes over which states are cut, in their order, and not
       all of them.
-    - (C3) `stage` is a place of an axis `pipe`, and the order is `gpipe` or `1f1b`.
+    - (C3) `stage` is a place of an axis `pipe`, the order is `gpipe`, `1f1b` or
+      `interleaved`, and there are 2 `chunks` or more with the last of these only.
     ```mlir
     zero.mesh @mesh <replica = 2, shard = 3> cut <shard = 3>
     zero.mesh @mesh <node = 2, local = 4> secondary <local = 4>
     zero.mesh @mesh <data = 4, tensor = 2>
     zero.mesh @mesh <data = 4, sequence = 2>
     zero.mesh @mesh <pipe = 4, data = 2> stage 1 order "1f1b"
+    zero.mesh @mesh <pipe = 4, data = 2> stage 1 order "interleaved" chunks 2
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Zero_AxesAttr:$axes,
       OptionalAttr<Zero_AxesAttr>:$cut, OptionalAttr<Zero_AxesAttr>:$secondary,
-      OptionalAttr<I64Attr>:$stage, OptionalAttr<StrAttr>:$order);
+      OptionalAttr<I64Attr>:$stage, OptionalAttr<StrAttr>:$order,
+      DefaultValuedAttr<I64Attr, "1">:$chunks);
   let assemblyFormat = [{
     $sym_name $axes (`cut` $cut^)? (`secondary` $secondary^)?
-    (`stage` $stage^ `order` $order)? attr-dict
+    (`stage` $stage^ `order` $order)? (`chunks` $chunks^)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The orders of passes.
-    static constexpr ::llvm::StringLiteral kGpipe = "gpipe", kOneForwardOneBackward = "1f1b";
+    static constexpr ::llvm::StringLiteral kGpipe = "gpipe", kOneForwardOneBackward = "1f1b",
+        kInterleaved = "interleaved";
     ::llvm::LogicalResult verifyStage();
     ::mlir::zero::AxesAttr getCutAxes() { return getCutAttr() ? getCutAttr() : getAxes().getStateAxes(); }
   }];
