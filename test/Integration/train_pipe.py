@@ -14,7 +14,8 @@ Clipped, recomputed, weighted and fused losses change nothing. In 16 bits a run 
 from the f32 run as one whose ranks each have the whole model, within half of it. Runs are
 evaluated alike, start from weights that another mesh has saved, and go on from its
 checkpoints: bitwise equal on the mesh that wrote them. Each stage sends what it hands on
-once a micro-batch, and memory does not grow with their number but for `gpipe`.
+once a micro-batch, and memory does not grow with their number but for `gpipe`. Where each
+stage has several groups of layers, all of this is the same.
 """
 
 import math
@@ -51,6 +52,9 @@ class Case:
         self.batch_ranks = self.ranks
         for axis in ("pipe", "tensor", "sequence"):
             self.batch_ranks //= self.axes.get(axis, 1)
+        # A model can be cut between the two halves of a layer as well.
+        self.chunks = [chunks for chunks in (2, 3)
+                       if chunks * self.axes["pipe"] <= 2 * int(self.layers)]
 
     def setup(self, stage, precision="f32", deterministic=False, accumulation=ACCUMULATION,
               **options):
@@ -83,12 +87,15 @@ def check_runs(case):
 
 def check_orders(case):
     first = None
-    for schedule in ("1f1b", "gpipe"):
+    orders = [{"pipeline_schedule": "1f1b"}, {"pipeline_schedule": "gpipe"}]
+    orders += [{"pipeline_schedule": "interleaved", "pipeline_chunks": chunks}
+               for chunks in case.chunks]
+    for order in orders:
         for stage in (0, 1):
-            run = case.run(stage, deterministic=True, pipeline_schedule=schedule)
+            run = case.run(stage, deterministic=True, **order)
             first = first or run
             found = difference(run, first)
-            check(found is None, f"{case.mesh}, stage {stage}, {schedule}: {found}")
+            check(found is None, f"{case.mesh}, stage {stage}, {order}: {found}")
     isCut = set(case.axes) - {"pipe", "data"}
     if case.batch_ranks == 1 and not case.isTied and not isCut:
         found = difference(first, case.whole(deterministic=True))
@@ -103,6 +110,21 @@ def check_options(case):
                                               "cross_entropy_chunk_bytes": 1}):
         compare(f"{case.mesh}, {options}", case.run(1, **options), case.whole(**options),
                 (1e-5, 1e-4, 1e-4))
+
+
+def check_interleaved(case):
+    if not case.chunks:
+        return
+    order = {"pipeline_schedule": "interleaved"}
+    for options in ({"gradient_clipping": 0.5}, {"checkpoint_every": 1}, {"loss_mean": "tokens"},
+                    {"precision": "bf16"}):
+        wanted = case.run(1, deterministic=True, **options)
+        found = difference(case.run(1, deterministic=True, **order, **options), wanted)
+        check(found is None, f"{case.mesh}, {order}, {options}: {found}")
+    # No multiple of the stages.
+    odd = dict(deterministic=True, accumulation=2 * case.axes["pipe"] + 1, steps=3)
+    found = difference(case.run(0, **order, **odd), case.run(0, **odd))
+    check(found is None, f"{case.mesh}, {order}, an odd number of micro-batches: {found}")
 
 
 def check_precisions(case):
@@ -141,7 +163,8 @@ def check_resume(case, first):
 
     pipe = lambda **options: case.run(1, deterministic=True, **options)
     flags = through(pipe, "-a")
-    resumed = pipe(steps=STEPS, tag="-a-resumed", arguments=flags)
+    order = {"pipeline_schedule": "interleaved"} if case.chunks else {}
+    resumed = pipe(steps=STEPS, tag="-a-resumed", arguments=flags, **order)
     close("resumed", resumed.column("loss"), first.column("loss")[5:], 0)
     # From a pipeline to one rank, and back.
     wanted = case.whole(steps=10).column("loss")[5:]
@@ -183,6 +206,12 @@ def check_memory(case):
                  for micros in (case.axes["pipe"], 16))
     check(few == many, f"{case.mesh}: the stash of {case.axes['pipe']} micro-batches has {few} "
           f"bytes, and that of 16 has {many}")
+    if case.chunks:
+        order = {"pipeline_schedule": "interleaved"}
+        two, five = (stash_of(case.run(0, steps=1, accumulation=rounds * case.axes["pipe"],
+                                       tag=f"-{rounds}", **order)) for rounds in (2, 5))
+        check(two == five, f"{case.mesh}, {order}: the stash of 2 rounds has {two} bytes, and "
+              f"that of 5 has {five}")
     all_of_them = stash_of(case.run(0, steps=1, accumulation=16, tag="-16",
                                     pipeline_schedule="gpipe"))
     check(all_of_them * case.axes["pipe"] == many * 16,
@@ -198,6 +227,7 @@ def main():
     check_traffic(case, first)
     if case.ranks <= 4:
         check_options(case)
+        check_interleaved(case)
     check_precisions(case)
     check_evaluation(case)
     check_resume(case, first)
