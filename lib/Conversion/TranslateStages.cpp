@@ -67,16 +67,6 @@ static LogicalResult renameFunctions(ModuleOp stage) {
   return success();
 }
 
-/// The outputs that are one number, the loss first.
-static std::vector<std::string> listScalars(const zrt::Program &last) {
-  std::vector<std::string> names;
-  for (const zrt::Output &output : last.evaluate.outputs)
-    if (output.type.elements() == 1 && zrt::isFloat(output.type.type))
-      names.insert(output.name == "loss" ? names.begin() : names.end(),
-                   output.name);
-  return names;
-}
-
 /// The places of parameters in the order of their declarations, which the
 /// module of the stages keeps.
 static std::map<std::string, size_t> listDeclared(ModuleOp module) {
@@ -105,7 +95,7 @@ static void introduce(std::vector<zrt::Program> &stages,
     return placeOf(a) < placeOf(b);
   });
   for (zrt::Program &stage : stages) {
-    stage.pipeline.scalars = listScalars(stages.back());
+    stage.pipeline.outputs = stages.back().evaluate.outputs;
     stage.pipeline.stored = all;
   }
 }

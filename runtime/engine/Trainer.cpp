@@ -45,10 +45,8 @@ const Output *findOutput(const Program &program, const std::string &name) {
 
 /// The names of outputs of an evaluation that have a mean, the loss first.
 std::vector<std::string> scalarsOf(const Program &program) {
-  if (program.pipeline.isCut())
-    return program.pipeline.scalars;
   std::vector<std::string> found;
-  for (const Output &output : program.evaluate.outputs)
+  for (const Output &output : program.outputs())
     if (output.type.elements() == 1 && isFloat(output.type.type))
       found.insert(output.name == "loss" ? found.begin() : found.end(),
                    output.name);

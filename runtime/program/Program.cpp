@@ -141,6 +141,13 @@ std::vector<std::pair<std::string, const Region *>> Program::regions() const {
   return all;
 }
 
+int Program::firstLossRank() const {
+  int rank = 0;
+  while (mesh.indexIn(pipeline.group, rank) + 1 < int64_t(pipeline.stages))
+    ++rank;
+  return rank;
+}
+
 uint64_t Pipeline::stashOffset(uint64_t offset, uint32_t micro) const {
   uint64_t begin = 0, ofRing = 0; // among single slots, and in the arena
   for (const StashRing &ring : rings) {

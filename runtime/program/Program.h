@@ -299,9 +299,9 @@ struct Pipeline {
   /// All parameters of the model in the order of their declarations, the same
   /// list in each stage.
   std::vector<StoredParameter> stored;
-  /// The evaluation's outputs that are one number, the loss first; the last
-  /// stage has them.
-  std::vector<std::string> scalars;
+  /// The evaluation's outputs, which ranks of the last stage have: places are
+  /// theirs.
+  std::vector<Output> outputs;
   bool isCut() const { return stages > 1; }
   /// Whether this stage has the loss and the outputs.
   bool isLast() const { return stage + 1 == stages; }
@@ -413,6 +413,12 @@ struct Program {
   }
   /// Ranks that give the loss of what they compute: those of the last stage.
   int64_t lossRanks() const { return training.ranks / pipeline.stages; }
+  /// The first of them.
+  int firstLossRank() const;
+  /// What the evaluation leaves behind, here or in the last stage.
+  const std::vector<Output> &outputs() const {
+    return pipeline.isCut() ? pipeline.outputs : evaluate.outputs;
+  }
   /// Ranks of a group of the mesh.
   int64_t ranksOf(uint32_t group) const {
     return mesh.sizeOf(group, training.ranks);

@@ -206,7 +206,7 @@ ZRT_FIELDS(Turn, isBackward, chunk, micro)
 ZRT_FIELDS(StashRing, bytes, slots)
 ZRT_FIELDS(StoredParameter, name, shape, stage, type, modelType, trainable,
            states)
-ZRT_FIELDS(Pipeline, stage, stages, group, order, rings, stored, scalars)
+ZRT_FIELDS(Pipeline, stage, stages, group, order, rings, stored, outputs)
 ZRT_FIELDS(Program, name, pretrained, training, arenaBytes, parameters,
            partitions, residents, inputs, constants, kernels, initialize, micro,
            microLast, forward, backward, apply, evaluate, memory,

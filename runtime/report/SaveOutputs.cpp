@@ -9,7 +9,7 @@ using namespace zrt;
 
 std::vector<const Output *> zrt::namedOutputs(const Program &program) {
   std::vector<const Output *> found;
-  for (const Output &output : program.evaluate.outputs)
+  for (const Output &output : program.outputs())
     if (output.name != "loss")
       found.push_back(&output);
   if (found.empty())
@@ -75,9 +75,12 @@ uint64_t zrt::saveOutputs(const std::string &path, const Program &program,
   const OutputLayout layout(program, batches);
   const auto ranks = uint64_t(program.sampleRanks());
   const auto index = uint64_t(program.sampleIndex(communicator.rank()));
-  // Ranks that compute one model have the same outputs.
+  // Ranks that compute one model have the same outputs, in its last stage.
+  const auto placeOf = [&](int64_t rank) {
+    return program.mesh.numberOf(program.mesh.samples, rank);
+  };
   const bool writes =
-      program.mesh.numberOf(program.mesh.samples, communicator.rank()) == 0;
+      placeOf(communicator.rank()) == placeOf(program.firstLossRank());
   TogetherFile file(path, communicator,
                     [&] { return layout.entriesOf(outputs); });
   // A rank that cannot write goes on: others wait for it in collectives.

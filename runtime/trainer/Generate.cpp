@@ -102,7 +102,7 @@ Generator::Generator(const Program &program, Backend &backend, Trainer &trainer,
     : program(program), backend(backend), trainer(trainer),
       communicator(communicator), seed(seed), temperature(temperature),
       length(lengthOfSamples(program)) {
-  for (const Output &output : program.evaluate.outputs)
+  for (const Output &output : program.outputs())
     if (output.name == "logits")
       logits = &output;
   if (!logits)
@@ -139,7 +139,19 @@ void Generator::fillInputs(const std::vector<int32_t> &tokens, int64_t begin,
   }
 }
 
-int32_t Generator::choose(int64_t position, int64_t step) {
+int32_t Generator::choose(int64_t position, int64_t step) const {
+  int32_t token = program.pipeline.isLast() ? chooseHere(position, step) : 0;
+  // Ranks on unlike processors may round unlike, and not all have logits.
+  Transfer transfer;
+  transfer.send = transfer.receive = &token;
+  transfer.count = 1;
+  transfer.type = DataType::I32;
+  transfer.root = program.firstLossRank();
+  communicator.run(Collective::Broadcast, Reduction::Sum, {transfer});
+  return token;
+}
+
+int32_t Generator::chooseHere(int64_t position, int64_t step) const {
   std::vector<float> row(static_cast<size_t>(vocabulary));
   const size_t width = sizeOf(logits->type.type);
   std::vector<char> data(row.size() * width);
@@ -148,14 +160,7 @@ int32_t Generator::choose(int64_t position, int64_t step) {
   for (int64_t i = 0; i < vocabulary; ++i)
     row[size_t(i)] = element(data.data(), logits->type.type, i);
   const double uniform = double(mixBits(seed, uint64_t(step)) >> 11) * 0x1p-53;
-  int32_t token = int32_t(sampleIndex(row, temperature, uniform));
-  // Ranks on unlike processors may round unlike.
-  Transfer transfer;
-  transfer.send = transfer.receive = &token;
-  transfer.count = 1;
-  transfer.type = DataType::I32;
-  communicator.run(Collective::Broadcast, Reduction::Sum, {transfer});
-  return token;
+  return int32_t(sampleIndex(row, temperature, uniform));
 }
 
 void Generator::run(std::vector<int32_t> prompt, int64_t count,

@@ -20,14 +20,16 @@ public:
 
   /// Continues `prompt` by `count` tokens, calling `emit` on each until it
   /// returns false. Every rank calls it with the same arguments, gets the
-  /// tokens that rank 0 chose, and must stop at the same one.
+  /// tokens that the first rank with logits chose, and must stop at the same
+  /// one.
   void run(std::vector<int32_t> prompt, int64_t count,
            const std::function<bool(int32_t token)> &emit);
 
 private:
   void fillInputs(const std::vector<int32_t> &tokens, int64_t begin,
                   void *const *inputs) const;
-  int32_t choose(int64_t position, int64_t step);
+  int32_t choose(int64_t position, int64_t step) const;
+  int32_t chooseHere(int64_t position, int64_t step) const;
 
   const Program &program;
   Backend &backend;

@@ -214,7 +214,8 @@ void RankRun::prepare() {
     generator =
         std::make_unique<Generator>(program, *backend, *trainer, communicator,
                                     options.seed, options.temperature);
-    prompt = promptTokens(options.prompt, hasByteVocabulary(program), program);
+    prompt =
+        promptTokens(options.prompt, hasByteVocabulary(ofTokens()), ofTokens());
   }
   if (!options.saveOutputs.empty())
     namedOutputs(program);
@@ -399,7 +400,7 @@ void RankRun::train() {
 }
 
 void RankRun::sample() {
-  const bool text = hasByteVocabulary(program);
+  const bool text = hasByteVocabulary(ofTokens());
   if (speaks())
     run.out << options.prompt << (text ? "" : " ");
   generator->run(prompt, options.sample, [&](int32_t token) {

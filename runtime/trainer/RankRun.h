@@ -47,6 +47,10 @@ private:
   void writeTrace();
   void writeOutputs();
   void sample();
+  /// The program that has the table of tokens: that of the first stage.
+  const Program &ofTokens() const {
+    return run.stages ? run.stages->front() : program;
+  }
   void summarize();
   bool speaks() const { return communicator.rank() == 0; }
 

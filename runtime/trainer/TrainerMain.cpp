@@ -43,8 +43,6 @@ void printStages(const std::vector<Program> &stages, std::ostream &out,
 void checkForStages(const Options &options) {
   const std::pair<bool, const char *> given[] = {
       {options.action == Options::Action::Calibrate, "--calibrate"},
-      {options.sample > 0, "--sample"},
-      {!options.saveOutputs.empty(), "--save-outputs"},
       {!options.dump.empty(), "--dump"}};
   for (const auto &[isGiven, name] : given)
     if (isGiven)

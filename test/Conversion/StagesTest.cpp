@@ -187,8 +187,11 @@ TEST_F(Stages, KnowWhatOthersWrite) {
     EXPECT_EQ(stored[1].stage, 0u);
     EXPECT_EQ(stored[1].states.size(), 2u);
   }
-  for (const zrt::Program &program : programs)
-    EXPECT_EQ(program.pipeline.scalars, std::vector<std::string>{"loss"});
+  for (const zrt::Program &program : programs) {
+    ASSERT_EQ(program.outputs().size(), 1u);
+    EXPECT_EQ(program.outputs()[0].name, "loss");
+    EXPECT_EQ(program.firstLossRank(), 2);
+  }
 }
 
 /// The table of each stage, and its slots: each change of them is found.

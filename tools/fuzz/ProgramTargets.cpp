@@ -61,7 +61,7 @@ std::vector<Program> makeStages() {
                         DataType::BF16,
                         true,
                         {{"m", DataType::F32}}}};
-    pipeline.scalars = {"loss"};
+    pipeline.outputs = program.evaluate.outputs;
     program.forward.resize(1);
     std::swap(program.forward.front(), program.micro);
     program.backward.resize(1);
