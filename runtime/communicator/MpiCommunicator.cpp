@@ -57,7 +57,8 @@ private:
   std::string describeLate(Ticket ticket, Clock::time_point since) const;
   std::string describeMail(Ticket ticket) const;
   void checkOverdue(const Pending &pending, Clock::time_point since);
-  std::string describeOverdue(const Pending &pending) const;
+  std::string describeOverdue(const Pending &pending,
+                              const std::string &within) const;
   std::string describeLate(const Pending &pending,
                            Clock::time_point since) const;
   [[noreturn]] void fail(const std::string &why);
@@ -217,26 +218,31 @@ Pending *MpiCommunicator::find(Ticket ticket) {
   return nullptr;
 }
 
-std::string MpiCommunicator::describeOverdue(const Pending &pending) const {
-  std::string text = "operation " + std::to_string(pending.ticket) +
-                     " of a group of " + std::to_string(ranks_) + " ranks (" +
-                     describe(pending.mine) + "): ";
+/// "rank 1", "ranks 1, 2"
+static std::string namesOf(const std::set<int> &ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (int rank : ranks)
+    text += (rank == *ranks.begin() ? "" : ", ") + std::to_string(rank);
+  return text;
+}
+
+std::string MpiCommunicator::describeOverdue(const Pending &pending,
+                                             const std::string &within) const {
+  const std::string operation = "operation " + std::to_string(pending.ticket) +
+                                " of a group of " + std::to_string(ranks_) +
+                                " ranks (" + describe(pending.mine) + "): ",
+                    own = "rank " + std::to_string(rank_);
   if (pending.compared)
-    return text + "no data moved on rank " + std::to_string(rank_) +
-           ", which waits for " + std::to_string(mover_->outstanding()) +
-           " messages";
+    return operation + "no data moved between " + own + " and " +
+           namesOf(mover_->awaited()) + within;
   if (!pending.receives.active())
-    return text + "it waits for an earlier operation";
-  text += pending.receives.active() == 1 ? "rank " : "ranks ";
-  bool first = true;
-  for (int rank = 0; rank < ranks_; ++rank) {
-    int distance = (rank + ranks_ - rank_) % ranks_;
-    if (!distance || pending.receives.isComplete(distance - 1))
-      continue;
-    text += (first ? "" : ", ") + std::to_string(rank);
-    first = false;
-  }
-  return text + " did not start it";
+    return operation + own + " waits for an earlier operation" + within;
+  std::set<int> late;
+  for (int distance = 1; distance < ranks_; ++distance)
+    if (!pending.receives.isComplete(distance - 1))
+      late.insert((rank_ + distance) % ranks_);
+  return operation + namesOf(late) + " did not start it" + within +
+         (within.empty() ? "" : ", " + own + " did");
 }
 
 /// Fails when nothing has moved for too long, or a rank that has ended is
@@ -247,15 +253,14 @@ void MpiCommunicator::checkOverdue(const Pending &pending,
     int peer = (rank_ + distance) % ranks_;
     if (!pending.receives.isComplete(distance - 1) &&
         engine_.secondsSinceLeft(worldRanks_[peer]) > kLeavingGraceSeconds)
-      fail(describeOverdue(pending) + ": rank " + std::to_string(peer) +
+      fail(describeOverdue(pending, "") + ": rank " + std::to_string(peer) +
            " has ended");
   }
   const std::chrono::duration<double> idle =
       Clock::now() - std::max(since, lastProgress_);
   if (options_.timeoutSeconds > 0 && idle.count() > options_.timeoutSeconds)
-    fail(describeOverdue(pending) + " within " +
-         formatSeconds(options_.timeoutSeconds) + ", rank " +
-         std::to_string(rank_) + " did");
+    fail(describeOverdue(pending,
+                         " within " + formatSeconds(options_.timeoutSeconds)));
 }
 
 /// What to tell of a wait in which nothing has moved for a while, or "": one
@@ -270,9 +275,8 @@ std::string MpiCommunicator::describeLate(const Pending &pending,
   for (int rank = 0; rank < rank_ && !pending.compared; ++rank)
     if (pending.receives.isComplete((rank + ranks_ - rank_) % ranks_ - 1))
       return "";
-  return describeOverdue(pending) + " within " +
-         formatSeconds(options_.noticeSeconds) + ", rank " +
-         std::to_string(rank_) + " did";
+  return describeOverdue(pending,
+                         " within " + formatSeconds(options_.noticeSeconds));
 }
 
 //===----------------------------------------------------------------------===//
@@ -415,8 +419,7 @@ std::unique_ptr<Communicator> MpiCommunicator::split(int color, int key) {
 
 void MpiCommunicator::abort(const std::string &reason) {
   auto lock = engine_.lock();
-  engine_.abort("rank " + std::to_string(rank_) + " of " +
-                std::to_string(ranks_) + " aborted: " + reason);
+  engine_.abort(rank_, ranks_, reason);
 }
 
 } // namespace

@@ -47,6 +47,7 @@ void DataMover::send(const void *from, uint64_t bytes, int peer, int tag) {
     check(MPI_Isend(static_cast<const char *>(from) + begin, size, MPI_BYTE,
                     peer, tag, comm_, sends_.add()),
           "MPI_Isend");
+    sendPeers_.push_back(peer);
   }
 }
 
@@ -56,7 +57,19 @@ void DataMover::receive(void *to, uint64_t bytes, int peer, int tag) {
     check(MPI_Irecv(static_cast<char *>(to) + begin, size, MPI_BYTE, peer, tag,
                     comm_, receives_.add()),
           "MPI_Irecv");
+    receivePeers_.push_back(peer);
   }
+}
+
+std::set<int> DataMover::awaited() const {
+  std::set<int> peers;
+  for (size_t i = 0; i < sendPeers_.size(); ++i)
+    if (!sends_.isComplete(i))
+      peers.insert(sendPeers_[i]);
+  for (size_t i = 0; i < receivePeers_.size(); ++i)
+    if (!receives_.isComplete(i))
+      peers.insert(receivePeers_[i]);
+  return peers;
 }
 
 void DataMover::begin(Collective kind, Reduction reduction,
@@ -91,10 +104,12 @@ bool DataMover::progress() {
   while (!done()) {
     moved |= receives_.poll();
     moved |= sends_.poll();
-    if (outstanding())
+    if (sends_.active() + receives_.active())
       return moved;
     receives_.clear();
     sends_.clear();
+    receivePeers_.clear();
+    sendPeers_.clear();
     step();
     moved = true;
   }
@@ -122,6 +137,7 @@ void DataMover::step() {
 
 void DataMover::cancel() {
   receives_.cancelReceives();
+  receivePeers_.clear();
   parts_ = nullptr;
 }
 

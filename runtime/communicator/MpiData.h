@@ -5,6 +5,8 @@
 #include "communicator/MpiEngine.h"
 #include "communicator/Operation.h"
 
+#include <set>
+
 namespace zrt::mpi {
 
 /// Moves the data of one operation at a time, in steps that never block.
@@ -23,7 +25,8 @@ public:
   /// Returns whether anything moved.
   bool progress();
   bool done() const { return parts_ == nullptr; }
-  size_t outstanding() const { return sends_.active() + receives_.active(); }
+  /// The ranks with which something is still on its way.
+  std::set<int> awaited() const;
   /// Stops receiving into buffers that will go away.
   void cancel();
 
@@ -62,6 +65,7 @@ private:
   std::vector<char> buffer_; ///< two slots of one chunk a rank
   char *aligned_ = nullptr;
   RequestSet sends_, receives_;
+  std::vector<int> sendPeers_, receivePeers_; ///< by request
 
   Collective kind_ = Collective::AllReduce;
   Reduction reduction_ = Reduction::Sum;

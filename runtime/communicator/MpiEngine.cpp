@@ -192,9 +192,13 @@ bool Engine::awaitPeersLeaving(double seconds) {
   }
 }
 
-void Engine::abort(const std::string &reason) {
-  fail(reason);
-  std::fprintf(stderr, "error: %s\n", reason_.c_str());
+void Engine::abort(int rank, int ranks, const std::string &what) {
+  // Where a wait has failed, `what` says what this rank did, too.
+  const bool saysMore = failed_ && what.find(reason_) != std::string::npos;
+  const std::string own = "rank " + std::to_string(rank);
+  fail(own + " of " + std::to_string(ranks) + " aborted: " + what);
+  std::fprintf(stderr, "error: %s\n",
+               saysMore ? (own + ": " + what).c_str() : reason_.c_str());
   std::fflush(stderr);
   awaitPeersLeaving(2);
   MPI_Abort(MPI_COMM_WORLD, 1);

@@ -82,8 +82,9 @@ public:
   void fail(const std::string &reason);
   /// Throws what was recorded; before, no message can arrive in any buffer.
   [[noreturn]] void throwFailure();
-  /// Fails, prints, waits for peers to end, and ends the job.
-  [[noreturn]] void abort(const std::string &reason);
+  /// Fails because of `what` on the rank of a group, prints, waits for peers to
+  /// end, and ends the job.
+  [[noreturn]] void abort(int rank, int ranks, const std::string &what);
 
   /// How long ago the process with this rank of the job said that it ends;
   /// negative when it has not.

@@ -64,6 +64,22 @@ void abortJob(Communicator &world) {
   world.barrier();
 }
 
+/// Rank 0 gets another message than it wants, and each rank says what it was
+/// doing when that ended the job.
+void abortWithPlace(Communicator &world) {
+  float values[5] = {};
+  try {
+    Transfer part{values, values, world.rank() == 0 ? 5u : 4u, DataType::F32};
+    part.root = world.rank() == 0 ? 1 : 0;
+    if (world.rank() < 2)
+      world.run(world.rank() == 0 ? Collective::Receive : Collective::Send,
+                Reduction::Sum, {part});
+    world.barrier();
+  } catch (const CommunicationError &error) {
+    world.abort(std::string("in the forward pass: ") + error.what());
+  }
+}
+
 /// Rank 2 refuses its own arguments.
 void invalid(Communicator &world) {
   float value = 0;
@@ -99,6 +115,8 @@ int main(int argc, char **argv) {
       leave(*world);
     else if (fault == "abort")
       abortJob(*world);
+    else if (fault == "abort-with-place")
+      abortWithPlace(*world);
     else if (fault == "invalid")
       invalid(*world);
   } catch (const CommunicationError &error) {

@@ -114,6 +114,16 @@ TEST(MpiFailure, AbortReachesThePeersFirst) {
   EXPECT_NE(outcome.status, 0);
 }
 
+/// What has failed is known already, and what the rank was doing is not.
+TEST(MpiFailure, AbortAddsWhatTheRankWasDoing) {
+  Outcome outcome = run("abort-with-place");
+  EXPECT_NE(outcome.output.find(
+                "error: rank 0: in the forward pass: a receive of 5 x f32"),
+            std::string::npos)
+      << outcome.output;
+  EXPECT_NE(outcome.status, 0);
+}
+
 TEST(MpiFailure, RefusedArgumentsFailAllRanks) {
   expectCaught(run("invalid"), {0, 1, 2},
                "the receive buffer is null on rank 2");
