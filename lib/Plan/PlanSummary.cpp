@@ -268,6 +268,19 @@ static void completeLines(ArenaSummary &arena) {
          left});
 }
 
+/// The work of one micro-batch, in all of its passes.
+static void measureMicro(StepOp step, PlanSummary &summary) {
+  for (Operation &region : step.getBody().front()) {
+    auto micro = dyn_cast<MicroOp>(region);
+    if (!isa<ForwardOp>(region) && (!micro || micro.getLast()))
+      continue;
+    Block &block = region.getRegion(0).front();
+    summary.work += measureWork(block);
+    if (micro)
+      summary.recomputed += measureRecomputation(block);
+  }
+}
+
 PlanSummary mlir::zero::summarizePlan(ModuleOp module) {
   StepOp step = *module.getOps<StepOp>().begin();
   TrainingAttr training = *step.getTraining();
@@ -292,9 +305,7 @@ PlanSummary mlir::zero::summarizePlan(ModuleOp module) {
   detail::summarizeStates(module, summary);
   detail::summarizeBuffers(step, summary);
   detail::summarizeTraffic(module, summary);
-  Block &micro = step.getRegionOp<MicroOp>().getBody().front();
-  summary.work = measureWork(micro);
-  summary.recomputed = measureRecomputation(micro);
+  measureMicro(step, summary);
   for (ArenaSummary &arena : summary.arenas)
     completeLines(arena);
   return summary;

@@ -52,7 +52,9 @@ private:
   FailureOr<PlannedPoint> plan(const TrainConfig &config);
   bool isBetter(const PlannedPoint &a, const PlannedPoint &b) const;
   const PlannedPoint &bestOf(ArrayRef<PlannedPoint> points) const;
-  LogicalResult refineSizes();
+  LogicalResult refine();
+  LogicalResult refineSizes(PlannedPoint &point);
+  void refineOrder(PlannedPoint &point);
   void leaveOut(const Candidate &candidate, std::string reason);
 
   ModuleOp model;
@@ -293,11 +295,46 @@ const PlannedPoint &MeshSearch::bestOf(ArrayRef<PlannedPoint> points) const {
 // The search
 //===----------------------------------------------------------------------===//
 
-/// Other sizes of buckets, for what is near the best.
-LogicalResult MeshSearch::refineSizes() {
-  constexpr double margin = 1.1;
+/// Other sizes of buckets.
+LogicalResult MeshSearch::refineSizes(PlannedPoint &point) {
   constexpr int64_t sizes[] = {kLargeBucket / 8, kLargeBucket / 2,
                                kLargeBucket * 4};
+  for (int64_t size : sizes) {
+    TrainConfig config = point.config;
+    setBuckets(config, size);
+    FailureOr<PlannedPoint> other = plan(config);
+    if (failed(other))
+      return failure();
+    if (isBetter(*other, point))
+      point = *other;
+  }
+  return success();
+}
+
+/// Stages of several groups of layers, which wait less for each other, as far
+/// as the model has so many and they are better.
+void MeshSearch::refineOrder(PlannedPoint &point) {
+  constexpr int64_t most = 8;
+  if (!point.config.hasAxis(zrt::kPipeAxis) ||
+      !isOpen(point.config, "zero.pipeline_schedule"))
+    return;
+  for (int64_t chunks = 2; chunks <= most; chunks *= 2) {
+    TrainConfig config = point.config;
+    config.pipelineOrder = MeshOp::kInterleaved.str();
+    config.pipelineChunks = chunks;
+    ScopedDiagnosticHandler quiet(ModuleOp(model).getContext(),
+                                  [](Diagnostic &) { return success(); });
+    FailureOr<PlannedPoint> other = plan(config);
+    if (failed(other) || !isBetter(*other, point))
+      return;
+    point = *other;
+  }
+}
+
+/// Looks closer at what is near the best. More of a pipeline's plans are: their
+/// stages may wait less in another order.
+LogicalResult MeshSearch::refine() {
+  constexpr double margin = 1.1, marginOfStages = 1.3;
   std::vector<PlannedPoint> firsts;
   for (const Tried &each : tried)
     firsts.push_back(bestOf(each.stages));
@@ -307,18 +344,14 @@ LogicalResult MeshSearch::refineSizes() {
   for (Tried &each : tried) {
     maker.clear();
     for (PlannedPoint &point : each.stages) {
+      const double most = each.candidate.stages > 1 ? marginOfStages : margin;
       if (!request.budgets.hold(point) ||
-          margin * samplesPerSecond(point) < samplesPerSecond(best))
+          most * samplesPerSecond(point) < samplesPerSecond(best))
         continue;
-      for (int64_t size : sizes) {
-        TrainConfig config = point.config;
-        setBuckets(config, size);
-        FailureOr<PlannedPoint> other = plan(config);
-        if (failed(other))
-          return failure();
-        if (isBetter(*other, point))
-          point = *other;
-      }
+      refineOrder(point);
+      if (margin * samplesPerSecond(point) >= samplesPerSecond(best) &&
+          failed(refineSizes(point)))
+        return failure();
     }
   }
   return success();
@@ -335,7 +368,7 @@ FailureOr<MeshSearchResult> MeshSearch::run() {
       tryMesh(candidate);
     else if (candidate.together > node)
       ++result.beyondNodes;
-  if (!tried.empty() && failed(refineSizes()))
+  if (!tried.empty() && failed(refine()))
     return failure();
   for (const Tried &each : tried)
     result.best.push_back(bestOf(each.stages));

@@ -6,8 +6,11 @@
 #include "StageSearch.h"
 
 #include "zero/Analysis/ActivationLayers.h"
+#include "zero/Conversion/Translate.h"
 #include "zero/Dialect/Zero/PartitionTable.h"
 #include "zero/Transforms/Pipeline.h"
+
+#include "program/Mesh.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 
@@ -80,6 +83,23 @@ static void countOptimizerBytes(MLIRContext *context, const TrainConfig &config,
     }
 }
 
+/// Adds what a stage has; of a pipeline that with most counts.
+static void addStage(ModuleOp stage, ModelFacts &facts) {
+  int64_t trained = 0;
+  // As the passes have padded them.
+  for (ParameterOp parameter : stage.getOps<ParameterOp>())
+    if (parameter.isTrained()) {
+      trained += parameter.getElements();
+      facts.sizes.push_back(parameter.getElements());
+    }
+  facts.trained = std::max(facts.trained, trained);
+  StepOp step = *stage.getOps<StepOp>().begin();
+  Block &micro = step.getRegionOp<MicroOp>().getBody().front();
+  const auto layers = static_cast<int64_t>(findActivationLayers(micro).size());
+  facts.layers = std::max(facts.layers, layers);
+  facts.allLayers += layers;
+}
+
 FailureOr<ModelFacts> PlanSearch::findFacts() {
   TrainConfig config = request.bases.front();
   config.checkpoint = {};
@@ -93,16 +113,9 @@ FailureOr<ModelFacts> PlanSearch::findFacts() {
     return failure();
   ModelFacts facts;
   countOptimizerBytes(model.getContext(), config, facts);
-  // As the passes have padded them.
-  for (ParameterOp parameter : oneDevice->get().getOps<ParameterOp>())
-    if (parameter.isTrained()) {
-      facts.trained += parameter.getElements();
-      facts.sizes.push_back(parameter.getElements());
-    }
+  for (ModuleOp stage : listStages(oneDevice->get()))
+    addStage(stage, facts);
   llvm::sort(facts.sizes);
-  StepOp step = *oneDevice->get().getOps<StepOp>().begin();
-  Block &micro = step.getRegionOp<MicroOp>().getBody().front();
-  facts.layers = findActivationLayers(micro).size();
   return facts;
 }
 
@@ -144,6 +157,8 @@ std::vector<int64_t> mlir::zero::getOpenStages(const TrainConfig &base,
                                                bool mayOffload) {
   if (llvm::is_contained(base.given, std::string("zero_optimization.stage")))
     return {base.stage};
+  if (base.hasAxis(zrt::kPipeAxis))
+    return {0, 1};
   if (base.ranks > 1)
     return {0, 1, 2, 3};
   // On one rank there is nothing to slice, but something to offload.

@@ -2,7 +2,10 @@
 
 #include "SearchSpace.h"
 
+#include "zero/Dialect/Zero/Zero.h"
 #include "zero/Search/PlanSearch.h"
+
+#include "program/Mesh.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -13,6 +16,7 @@ using namespace mlir::zero;
 static constexpr StringRef kOverlap = "zero_optimization.overlap_comm";
 static constexpr StringRef kCheckpoint = "zero.checkpoint_activations";
 static constexpr StringRef kKeptOnHost = "zero.checkpoint_activations.offload";
+static constexpr StringRef kSchedule = "zero.pipeline_schedule";
 static constexpr StringRef kOffload = "zero_optimization.offload_optimizer";
 static constexpr StringRef kOffloadParam = "zero_optimization.offload_param";
 static constexpr StringRef kSubGroup = "zero_optimization.sub_group_size";
@@ -27,6 +31,7 @@ public:
   void addSizes(int64_t TrainConfig::*field, std::vector<int64_t> values,
                 bool beginsRich = true);
   void addOverlap();
+  void addSchedule();
   void addCheckpoint();
   void addActivationOffload();
   void addOffload(const OffloadSpace &space);
@@ -117,6 +122,25 @@ void SpaceBuilder::addOverlap() {
   dimensions.push_back(std::move(dimension));
 }
 
+/// Of a pipeline: stages of one group of layers, or of several.
+void SpaceBuilder::addSchedule() {
+  constexpr int64_t most = 8;
+  if (isFixed(kSchedule))
+    return;
+  Dimension dimension;
+  dimension.values.push_back([](TrainConfig &config) {
+    config.pipelineOrder = MeshOp::kOneForwardOneBackward.str();
+  });
+  const int64_t places = base.ranksOf({zrt::kPipeAxis});
+  for (int64_t chunks = 2; chunks <= most && chunks * places <= facts.allLayers;
+       chunks *= 2)
+    dimension.values.push_back([chunks](TrainConfig &config) {
+      config.pipelineOrder = MeshOp::kInterleaved.str();
+      config.pipelineChunks = chunks;
+    });
+  dimensions.push_back(std::move(dimension));
+}
+
 /// No recomputation; of the first layers, more and more, what is cheap and then
 /// everything; of all layers, several together. First layers are kept longest.
 void SpaceBuilder::addCheckpoint() {
@@ -129,7 +153,9 @@ void SpaceBuilder::addCheckpoint() {
         [checkpoint](TrainConfig &config) { config.checkpoint = checkpoint; });
   };
   add({});
-  int64_t steps = std::min(facts.layers, most);
+  // Stages of a pipeline have more or fewer layers.
+  int64_t steps =
+      base.hasAxis(zrt::kPipeAxis) ? 1 : std::min(facts.layers, most);
   for (RecomputePolicy policy : {RecomputePolicy::Cheap, RecomputePolicy::All})
     for (int64_t step = 1; step <= steps; ++step) {
       CheckpointConfig checkpoint;
@@ -164,8 +190,8 @@ void SpaceBuilder::addActivationOffload() {
 }
 
 bool mlir::zero::canChooseOffload(const TrainConfig &base, int64_t stage) {
-  return stage > 0 && !base.offloadOptimizer && base.stateTiers.empty() &&
-         !llvm::is_contained(base.given, kOffload);
+  return stage > 0 && !base.hasAxis(zrt::kPipeAxis) && !base.offloadOptimizer &&
+         base.stateTiers.empty() && !llvm::is_contained(base.given, kOffload);
 }
 
 /// Part of the optimizer states in host memory, or in `files`. Copies overlap
@@ -274,7 +300,10 @@ std::vector<Dimension> mlir::zero::makeDimensions(const TrainConfig &base,
                                                   const OffloadSpace &offload) {
   SpaceBuilder space(base, facts);
   space.addCheckpoint();
-  if (offload.usesHost)
+  const bool isPipeline = base.hasAxis(zrt::kPipeAxis);
+  if (isPipeline)
+    space.addSchedule();
+  if (offload.usesHost && !isPipeline)
     space.addActivationOffload();
   if (offload.takesStates())
     space.addOffload(offload);
@@ -287,7 +316,8 @@ std::vector<Dimension> mlir::zero::makeDimensions(const TrainConfig &base,
                      space.makeLadder(/*withZero=*/false));
     return space.take();
   }
-  space.addOverlap();
+  if (!isPipeline)
+    space.addOverlap();
   space.addSizes(&TrainConfig::reduceBucketSize,
                  space.makeLadder(/*withZero=*/false));
   if (base.stage == 1 || base.stage == 2)

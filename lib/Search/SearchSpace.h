@@ -17,8 +17,9 @@ struct ModelFacts {
   /// Elements of trained parameters, and of each one, in increasing order.
   int64_t trained = 0;
   std::vector<int64_t> sizes;
-  /// Layers whose activations can be recomputed.
-  int64_t layers = 0;
+  /// Layers whose activations can be recomputed: of the stage that has most of
+  /// them, and of all stages.
+  int64_t layers = 0, allLayers = 0;
   /// Bytes an element of the optimizer states: all, and the largest.
   int64_t optimizerBytes = 0, largestStateBytes = 0;
 };

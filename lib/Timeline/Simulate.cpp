@@ -35,7 +35,7 @@ public:
   Timeline run();
   /// Seconds of one run of a region by itself; what other stages of a pipeline
   /// send is there, and what they take takes no time.
-  double measure(const zrt::Region &region);
+  Timeline measure(const zrt::Region &region);
 
 private:
   enum class State { Idle, Running, Done };
@@ -318,18 +318,20 @@ Timeline Simulation::run() {
   return std::move(timeline);
 }
 
-double Simulation::measure(const zrt::Region &region) {
+Timeline Simulation::measure(const zrt::Region &region) {
   isAlone = true;
-  const double begin = now;
-  runRegion(region, TimedRegion::Micro);
+  timeline.begin = now;
+  runRegion(region, &region == &timeline.program->apply ? TimedRegion::Apply
+                                                        : TimedRegion::Micro);
   while (busyQueues() > 0)
     advance(untilNextEnd());
-  return now - begin;
+  timeline.end = now;
+  return std::move(timeline);
 }
 
-double mlir::zero::measureRegion(std::shared_ptr<const zrt::Program> program,
-                                 const zrt::Region &region,
-                                 const CostModel &model) {
+Timeline mlir::zero::measureRegion(std::shared_ptr<const zrt::Program> program,
+                                   const zrt::Region &region,
+                                   const CostModel &model) {
   return Simulation(std::move(program), model).measure(region);
 }
 

@@ -33,16 +33,21 @@ static StageSeconds measureStage(const zrt::Program &stage,
   CostModel model(machine, stage.training.ranks);
   auto program = std::make_shared<const zrt::Program>(stage);
   StageSeconds seconds;
+  auto measure = [&](const zrt::Region &region, double times) {
+    Timeline timeline = measureRegion(program, region, model);
+    seconds.shares.add(shareTime(timeline, machine), times);
+    return timeline.stepSeconds();
+  };
+  const double micros = stage.training.accumulation;
   for (const auto &[forward, backward] :
        llvm::zip_equal(program->forward, program->backward)) {
     ChunkSeconds &chunk = seconds.chunks.emplace_back();
-    seconds.forward += chunk.forward = measureRegion(program, forward, model);
-    seconds.backward += chunk.backward =
-        measureRegion(program, backward, model);
+    seconds.forward += chunk.forward = measure(forward, micros);
+    seconds.backward += chunk.backward = measure(backward, micros);
     chunk.send = sendSeconds(*program, forward, model);
     chunk.sendBack = sendSeconds(*program, backward, model);
   }
-  seconds.update = measureRegion(program, program->apply, model);
+  seconds.update = measure(program->apply, 1);
   return seconds;
 }
 
@@ -52,6 +57,16 @@ double StagesTimeline::bubble() const {
     busy += pass.end - pass.begin;
   double all = passSeconds * static_cast<double>(stages.size());
   return all > 0 ? 1 - busy / all : 0;
+}
+
+TimeShares StagesTimeline::shares() const {
+  TimeShares mean;
+  for (const StageSeconds &stage : stages)
+    mean.add(stage.shares, 1 / static_cast<double>(stages.size()));
+  // In what is left of it, a stage waits.
+  mean.seconds[static_cast<int>(Limit::Stages)] +=
+      std::max(0.0, seconds - mean.all());
+  return mean;
 }
 
 namespace {

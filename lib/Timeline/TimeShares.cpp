@@ -19,12 +19,18 @@ StringRef mlir::zero::describeLimit(Limit limit) {
       "the network between nodes",
       "the bus to the host's memory",
       "updates on the host",
-      "files"};
+      "files",
+      "other stages"};
   return names[static_cast<int>(limit)];
 }
 
 double TimeShares::all() const {
   return std::accumulate(seconds.begin(), seconds.end(), 0.0);
+}
+
+void TimeShares::add(const TimeShares &others, double times) {
+  for (auto [sum, seconds] : llvm::zip_equal(this->seconds, others.seconds))
+    sum += times * seconds;
 }
 
 SmallVector<Limit> TimeShares::inOrder() const {

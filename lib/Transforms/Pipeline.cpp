@@ -88,9 +88,8 @@ static OpPassManager &stagesOf(OpPassManager &manager,
 void mlir::zero::buildOperationsPipeline(OpPassManager &manager,
                                          const TrainConfig &config) {
   addModelPasses(manager, config);
-  manager.addPass(createCutPipeline(
-      {config.pipelineOrder,
-       config.pipelineOrder == "interleaved" ? config.pipelineChunks : 1}));
+  manager.addPass(
+      createCutPipeline({config.pipelineOrder, config.countChunks()}));
   addOperationPasses(stagesOf(manager, config), config);
 }
 

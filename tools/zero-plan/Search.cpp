@@ -52,11 +52,6 @@ static FailureOr<Searched> search(std::unique_ptr<ModelFile> &model,
   FailureOr<ResolvedSearch> resolved = resolveSearch(*model, options);
   if (failed(resolved))
     return failure();
-  if (resolved->base.hasAxis(zrt::kPipeAxis))
-    return fail(
-        "the search does not plan stages of a given axis 'pipe'; let it "
-        "choose with '--mesh auto', or plan each mesh by itself with "
-        "'zero-plan MODEL --mesh ...'");
   FailureOr<Machine> read = model->readMachine();
   if (failed(read))
     return failure();

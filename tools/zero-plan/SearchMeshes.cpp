@@ -51,21 +51,22 @@ static void printLeftOut(const MeshSearchResult &result) {
 static void printBest(const MeshSearchResult &result, const Unit &unit,
                       const MemoryBudgets &budgets) {
   Table table;
-  table.add({"mesh", unit.name + "s/s a rank", "stage", "recomputed", "memory",
-             unit.name + "s an update", "an update", "exposed", ""});
+  table.add({"mesh", unit.name + "s/s a rank", "stage", "schedule",
+             "recomputed", "memory", unit.name + "s an update", "an update",
+             "exposed", ""});
   for (const PlannedPoint &point :
        ArrayRef(result.best).take_front(kMostRows)) {
     const bool fits = budgets.hold(point);
-    table.add({describeMesh(point.config),
-               formatCount(std::llround(speedOf(point, unit))),
-               std::to_string(point.config.stage),
-               describeCheckpoint(point.config.checkpoint),
-               formatBytes(point.bytes),
-               formatCount(point.config.trainBatch * unit.each),
-               formatSeconds(point.seconds), formatSeconds(point.exposed),
-               !fits                          ? "above the budget"
-               : &point == result.best.data() ? "<- pick"
-                                              : ""});
+    table.add(
+        {describeMesh(point.config),
+         formatCount(std::llround(speedOf(point, unit))),
+         std::to_string(point.config.stage), describeSchedule(point.config),
+         describeCheckpoint(point.config.checkpoint), formatBytes(point.bytes),
+         formatCount(point.config.trainBatch * unit.each),
+         formatSeconds(point.seconds), formatSeconds(point.exposed),
+         !fits                          ? "above the budget"
+         : &point == result.best.data() ? "<- pick"
+                                        : ""});
   }
   table.print(llvm::outs());
   if (result.best.size() > kMostRows)

@@ -79,6 +79,13 @@ mlir::zero::writeText(StringRef path,
   return writeTextFile(path, text);
 }
 
+std::string mlir::zero::describeSchedule(const TrainConfig &config) {
+  if (!config.hasAxis(zrt::kPipeAxis))
+    return "-";
+  return config.countChunks() > 1 ? plural(config.countChunks(), "chunk")
+                                  : config.pipelineOrder;
+}
+
 void mlir::zero::writePoint(llvm::json::OStream &json,
                             const PlannedPoint &point) {
   const TrainConfig &config = point.config;
@@ -100,6 +107,10 @@ void mlir::zero::writePoint(llvm::json::OStream &json,
       json.attribute("sub_group_size", config.offloadOptimizer->subGroupSize);
       json.attribute("offload_param", config.offloadOptimizer->parameters);
       json.attribute("in_files", point.fileBytes > 0);
+    }
+    if (config.hasAxis(zrt::kPipeAxis)) {
+      json.attribute("pipeline_schedule", config.pipelineOrder);
+      json.attribute("pipeline_chunks", config.countChunks());
     }
     json.attribute("overlap_comm", config.overlapCommunication);
     json.attribute("reduce_bucket_size", config.reduceBucketSize);

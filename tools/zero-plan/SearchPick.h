@@ -11,6 +11,9 @@
 
 namespace mlir::zero {
 
+/// "1f1b", "4 chunks": how stages of a pipeline take turns; "-" without any.
+std::string describeSchedule(const TrainConfig &config);
+
 /// What speeds are counted in.
 struct Unit {
   /// "token" where the model has positions, or "sample".

@@ -58,16 +58,21 @@ static void printFront(const SearchResult &result, int64_t budget,
   };
   bool isOffloading = uses(&PlannedPoint::hostBytes);
   bool usesFiles = uses(&PlannedPoint::fileBytes);
+  bool hasStages = llvm::any_of(result.front, [](const PlannedPoint &point) {
+    return point.config.hasAxis(zrt::kPipeAxis);
+  });
   Table table;
   auto add = [&](std::string memory, std::string host, std::string files,
-                 SmallVector<std::string> time, std::string offloaded,
-                 SmallVector<std::string> rest) {
+                 SmallVector<std::string> time, std::string schedule,
+                 std::string offloaded, SmallVector<std::string> rest) {
     SmallVector<std::string> row = {std::move(memory)};
     if (isOffloading)
       row.push_back(std::move(host));
     if (usesFiles)
       row.push_back(std::move(files));
     llvm::append_range(row, time);
+    if (hasStages)
+      row.push_back(std::move(schedule));
     if (isOffloading)
       row.push_back(std::move(offloaded));
     llvm::append_range(row, rest);
@@ -78,7 +83,7 @@ static void printFront(const SearchResult &result, int64_t budget,
   };
   add("memory", "on host", "in files",
       {"an update", unit.name + "s/s a rank", "stage", "recomputed"},
-      "offloaded",
+      "schedule", "offloaded",
       {"overlap", "reduce bucket", "gather bucket", "ahead", "live", "reuse",
        "kept whole", ""});
   for (const PlannedPoint &point : result.front) {
@@ -92,7 +97,7 @@ static void printFront(const SearchResult &result, int64_t budget,
         {formatSeconds(point.seconds),
          formatCount(std::llround(speedOf(point, unit))),
          std::to_string(config.stage), describeCheckpoint(config.checkpoint)},
-        describeOffload(point),
+        describeSchedule(config), describeOffload(point),
         {config.overlapCommunication ? "yes" : "no",
          formatCount(config.reduceBucketSize),
          only(config.stage == 1 || config.stage == 2,

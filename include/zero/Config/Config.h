@@ -262,6 +262,10 @@ struct TrainConfig {
 
   /// Whether the mesh has an axis of that name, of more than one rank.
   bool hasAxis(const std::string &name) const { return ranksOf({name}) > 1; }
+  /// Groups of layers of each stage of a pipeline.
+  int64_t countChunks() const {
+    return pipelineOrder == "interleaved" ? pipelineChunks : 1;
+  }
 
   /// Whether ranks of an axis compute parts of a model.
   bool cutsModel() const {

@@ -59,6 +59,14 @@ private:
 /// `products` are the operations of matrix products and attention alone.
 struct KernelWork {
   int64_t kernels = 0, flops = 0, bytes = 0, products = 0;
+
+  KernelWork &operator+=(const KernelWork &other) {
+    kernels += other.kernels;
+    flops += other.flops;
+    bytes += other.bytes;
+    products += other.products;
+    return *this;
+  }
 };
 
 /// The kernels of `micro` that depend on a `zero.recompute` and not on the

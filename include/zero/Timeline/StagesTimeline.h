@@ -2,7 +2,7 @@
 #ifndef ZERO_TIMELINE_STAGESTIMELINE_H
 #define ZERO_TIMELINE_STAGESTIMELINE_H
 
-#include "zero/Timeline/Timeline.h"
+#include "zero/Timeline/TimeShares.h"
 
 namespace mlir::zero {
 
@@ -18,6 +18,8 @@ struct StageSeconds {
   std::vector<ChunkSeconds> chunks;
   double forward = 0, backward = 0; ///< of one micro-batch, all chunks
   double update = 0;                ///< once an update
+  /// Of all that it does in an update.
+  TimeShares shares;
 
   double ofMicro() const { return forward + backward; }
 };
@@ -40,6 +42,8 @@ struct StagesTimeline {
 
   /// The part of the time of all stages in which they wait for each other.
   double bubble() const;
+  /// What the update of a stage is spent on, on mean over all stages.
+  TimeShares shares() const;
   /// That of `micros` micro-batches in stages of so many chunks that take
   /// equally long and send in no time: (p - 1) / (c m + p - 1).
   /// Source: Narayanan et al., 2021 (see PipelinePasses.cpp).

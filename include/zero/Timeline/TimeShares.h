@@ -17,8 +17,9 @@ enum class Limit {
   Bus,        ///< waits for copies between a device and the host's memory
   HostWork,   ///< waits for updates on the host
   Files,      ///< waits for files
+  Stages,     ///< waits for other stages of a pipeline
 };
-inline constexpr int kLimits = static_cast<int>(Limit::Files) + 1;
+inline constexpr int kLimits = static_cast<int>(Limit::Stages) + 1;
 
 /// "arithmetic", "the network between nodes".
 StringRef describeLimit(Limit limit);
@@ -29,12 +30,14 @@ struct TimeShares {
 
   double of(Limit limit) const { return seconds[static_cast<int>(limit)]; }
   double all() const;
+  /// Adds `times` those of others.
+  void add(const TimeShares &others, double times);
   /// What took most, then the others that took any time.
   SmallVector<Limit> inOrder() const;
 };
 
-/// Of the timeline's second update. A kernel that was measured is divided as
-/// its roofline is.
+/// Of the timeline's second update, or of all of a region's. A kernel that was
+/// measured is divided as its roofline is.
 TimeShares shareTime(const Timeline &timeline, const Machine &machine);
 
 } // namespace mlir::zero

@@ -77,10 +77,10 @@ GroupSpan spanOf(const zrt::Program &program, uint32_t group,
 Timeline simulate(std::shared_ptr<const zrt::Program> program,
                   const CostModel &model);
 
-/// Seconds of one run of a region of `program` by itself. What stages of a
-/// pipeline pass on takes no time here.
-double measureRegion(std::shared_ptr<const zrt::Program> program,
-                     const zrt::Region &region, const CostModel &model);
+/// One run of a region of `program` by itself. What stages of a pipeline pass
+/// on takes no time here.
+Timeline measureRegion(std::shared_ptr<const zrt::Program> program,
+                       const zrt::Region &region, const CostModel &model);
 
 /// The same of a module that went through `zero-plan-memory`. Fails, with a
 /// message at the operation, where it cannot be translated to a program.

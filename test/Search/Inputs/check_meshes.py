@@ -14,6 +14,9 @@ for row in search["meshes"]:
                         "reduce-bucket-size=" + str(plan["reduce_bucket_size"]),
                         "allgather-bucket-size=" + str(plan["allgather_bucket_size"])]
     settings += ["checkpoint-activations=1"] if plan["recomputed"] != "none" else []
+    if plan.get("pipeline_chunks", 1) > 1:
+        settings += ["pipeline-schedule=" + plan["pipeline_schedule"],
+                     "pipeline-chunks=" + str(plan["pipeline_chunks"])]
     text = subprocess.run(["zero-plan", model, "--mesh", row["mesh"], "--stage",
                            str(plan["stage"]), "--pipeline", " ".join(settings), "--json", "-"],
                           check=True, text=True, stdout=subprocess.PIPE,

@@ -32,6 +32,8 @@ FailureOr<StagesReport> mlir::zero::reportStages(ModuleOp planned,
     return failure();
   stages.programs = std::move(*programs);
   stages.timeline = simulateStages(stages.programs, machine);
+  stages.verdict =
+      judgeStages(stages.plans, stages.programs, stages.timeline, machine);
   return std::move(stages);
 }
 
@@ -83,6 +85,7 @@ static void printBubble(const StagesReport &report) {
 
 void mlir::zero::printStages(const StagesReport &report, StringRef path) {
   const zrt::Program &first = report.programs.front();
+  llvm::outs() << describeVerdict(report.verdict) << "\n";
   llvm::outs() << path << ": " << plural(report.plans.size(), "stage") << " of "
                << plural(first.training.ranks / report.plans.size(), "rank")
                << (chunksOf(report) > 1
@@ -132,6 +135,7 @@ static void writeStage(llvm::json::OStream &json, const PlanSummary &plan,
 void mlir::zero::writeStages(llvm::json::OStream &json,
                              const StagesReport &report) {
   json.object([&] {
+    writeVerdict(json, report.verdict);
     json.attribute("machine", report.machine);
     json.attribute("micro_batches", microBatchesOf(report));
     json.attribute("chunks", chunksOf(report));

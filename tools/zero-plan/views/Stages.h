@@ -3,9 +3,7 @@
 #define ZERO_PLAN_STAGES_H
 
 #include "Drawings.h"
-
-#include "zero/Plan/PlanSummary.h"
-#include "zero/Timeline/StagesTimeline.h"
+#include "Verdict.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -17,6 +15,7 @@ struct StagesReport {
   std::vector<zrt::Program> programs;
   std::vector<PlanSummary> plans; ///< by stage
   StagesTimeline timeline;
+  Verdict verdict;
 };
 
 /// The figures of a plan of several stages.

@@ -46,8 +46,9 @@ static int64_t samplesOf(const zrt::Program &program) {
   return 1;
 }
 
-static Speed measureSpeed(const PlanSummary &plan, const zrt::Program &program,
-                          double seconds) {
+/// Of plans of all stages, the mean of which ranks compute.
+static Speed measureSpeed(ArrayRef<PlanSummary> plans,
+                          const zrt::Program &program, double seconds) {
   Speed speed;
   const zrt::Input *positions = findPositions(program);
   speed.unit = positions ? "token" : "sample";
@@ -57,18 +58,20 @@ static Speed measureSpeed(const PlanSummary &plan, const zrt::Program &program,
   // Ranks that compute one model together share its samples.
   speed.units = static_cast<double>(each * program.sampleRanks()) /
                 program.training.ranks * updates;
-  speed.operations =
-      static_cast<double>(plan.work.products - plan.recomputed.products) *
-      updates;
+  for (const PlanSummary &plan : plans)
+    speed.operations +=
+        static_cast<double>(plan.work.products - plan.recomputed.products) *
+        updates / static_cast<double>(plans.size());
   return speed;
 }
 
 /// The type that most of the operations are in.
-static zrt::DataType computeTypeOf(const zrt::Program &program) {
+static zrt::DataType computeTypeOf(ArrayRef<zrt::Program> programs) {
   std::array<double, zrt::kCountOf<zrt::DataType>> operations = {};
-  for (const zrt::KernelSpec &spec : program.kernels)
-    operations[static_cast<int>(zrt::computeTypeOf(spec))] +=
-        static_cast<double>(spec.flops);
+  for (const zrt::Program &program : programs)
+    for (const zrt::KernelSpec &spec : program.kernels)
+      operations[static_cast<int>(zrt::computeTypeOf(spec))] +=
+          static_cast<double>(spec.flops);
   return zrt::kCasesOf<zrt::DataType>[static_cast<size_t>(
       std::max_element(operations.begin(), operations.end()) -
       operations.begin())];
@@ -95,6 +98,28 @@ Verdict mlir::zero::judge(const PlanSummary &plan, const Timeline &timeline,
   return verdict;
 }
 
+Verdict mlir::zero::judgeStages(ArrayRef<PlanSummary> plans,
+                                const std::vector<zrt::Program> &programs,
+                                const StagesTimeline &timeline,
+                                const Machine &machine) {
+  const zrt::Program &program = programs.front();
+  Verdict verdict;
+  verdict.machine = machine;
+  verdict.stages = static_cast<int64_t>(plans.size());
+  for (const PlanSummary &plan : plans)
+    verdict.planned = std::max(verdict.planned, plan.totalBytes());
+  verdict.seconds = timeline.seconds;
+  verdict.speed = measureSpeed(plans, program, verdict.seconds);
+  verdict.peak = machine.peakOf(computeTypeOf(programs),
+                                machine.localRanks(program.training.ranks));
+  verdict.shares = timeline.shares();
+  verdict.frameworks = findFrameworksOn(machine);
+  if (verdict.frameworks)
+    verdict.speedOfFrameworks = measureSpeed(
+        plans, program, simulateStages(programs, *verdict.frameworks).seconds);
+  return verdict;
+}
+
 //===----------------------------------------------------------------------===//
 // In words
 //===----------------------------------------------------------------------===//
@@ -113,7 +138,9 @@ static std::string describeSpeed(const Speed &speed) {
 
 static std::string describeMemory(const Verdict &verdict) {
   const Machine &machine = verdict.machine;
-  const std::string planned = formatBytes(verdict.planned) + " planned";
+  const std::string planned =
+      formatBytes(verdict.planned) +
+      (verdict.stages > 1 ? " planned in the largest stage" : " planned");
   if (!verdict.knowsMemory())
     return planned + "; the memory of " + machine.name + " is not known";
   const int64_t left =

@@ -3,7 +3,7 @@
 #define ZERO_PLAN_VERDICT_H
 
 #include "zero/Plan/PlanSummary.h"
-#include "zero/Timeline/TimeShares.h"
+#include "zero/Timeline/StagesTimeline.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -20,8 +20,9 @@ struct Speed {
 /// What a person wants to know of a plan before all else.
 struct Verdict {
   Machine machine;
-  /// Bytes of a rank on its device.
+  /// Bytes of a rank on its device, of several stages in the one with most.
   int64_t planned = 0;
+  int64_t stages = 1;
   double seconds = 0;
   Speed speed;
   /// Of the machine's rate in the type that the model computes in.
@@ -41,6 +42,11 @@ struct Verdict {
 
 Verdict judge(const PlanSummary &plan, const Timeline &timeline,
               const Machine &machine);
+
+/// The same of all stages of a pipeline.
+Verdict judgeStages(ArrayRef<PlanSummary> plans,
+                    const std::vector<zrt::Program> &programs,
+                    const StagesTimeline &timeline, const Machine &machine);
 
 /// Some lines, the first of which says whether the plan fits.
 std::string describeVerdict(const Verdict &verdict);
