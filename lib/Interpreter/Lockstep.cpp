@@ -165,24 +165,91 @@ Lockstep::evaluate(Operation &op, MutableArrayRef<Values> ranks,
   return success();
 }
 
+/// How far a stage has come.
+struct Lockstep::Stage {
+  Stage(const RankBlock &given, int64_t count)
+      : given(given), next(given.block->begin()), ranks(count), results(count) {
+    for (auto [values, arrays] : llvm::zip_equal(ranks, given.arguments))
+      for (auto [value, array] : llvm::zip_equal(given.argumentValues, arrays))
+        values[value] = array;
+  }
+  bool isDone() const { return next == given.block->end(); }
+
+  RankBlock given;
+  Block::iterator next;
+  std::vector<Values> ranks;
+  std::vector<std::vector<Array>> results;
+};
+
+/// Evaluates operations until one wants a message that is not there; whether
+/// there was any.
+FailureOr<bool> Lockstep::advance(Stage &stage, Messages &messages) const {
+  bool moved = false;
+  for (; !stage.isDone(); ++stage.next, moved = true) {
+    Operation &op = *stage.next;
+    if (auto send = dyn_cast<SendValueOp>(op)) {
+      std::vector<Array> &message =
+          messages[{send.getBack(), send.getName().str()}];
+      if (!message.empty())
+        return send.emitOpError("is sent a second time"), failure();
+      for (const Values &values : stage.ranks)
+        message.push_back(values.find(send.getValue())->second);
+    } else if (auto receive = dyn_cast<ReceiveValueOp>(op)) {
+      auto message =
+          messages.find({receive.getBack(), receive.getName().str()});
+      if (message == messages.end())
+        return moved;
+      for (auto [values, array] : llvm::zip_equal(stage.ranks, message->second))
+        values[receive.getResult()] = std::move(array);
+      messages.erase(message);
+    } else if (op.hasTrait<OpTrait::IsTerminator>()) {
+      for (auto [values, given] : llvm::zip_equal(stage.ranks, stage.results))
+        for (Value operand : op.getOperands())
+          given.push_back(values.find(operand)->second);
+    } else if (!isa<StageBoundaryOp>(op) &&
+               failed(evaluate(op, stage.ranks, stage.given.contexts))) {
+      return failure();
+    }
+  }
+  return moved;
+}
+
 FailureOr<std::vector<std::vector<Array>>>
 Lockstep::run(Block &block, ValueRange argumentValues,
               ArrayRef<std::vector<Array>> arguments,
               MutableArrayRef<InterpreterContext> contexts) const {
-  std::vector<Values> ranks(mesh.getSize());
-  for (auto [values, given] : llvm::zip_equal(ranks, arguments))
-    for (auto [value, array] : llvm::zip_equal(argumentValues, given))
-      values[value] = array;
-  std::vector<std::vector<Array>> results(ranks.size());
-  for (Operation &op : block) {
-    if (!op.hasTrait<OpTrait::IsTerminator>()) {
-      if (failed(evaluate(op, ranks, contexts)))
+  auto results =
+      runStages(RankBlock{&block, argumentValues, arguments, contexts});
+  if (failed(results))
+    return failure();
+  return std::move(results->front());
+}
+
+FailureOr<std::vector<std::vector<std::vector<Array>>>>
+Lockstep::runStages(ArrayRef<RankBlock> given) const {
+  std::vector<Stage> stages;
+  for (const RankBlock &each : given)
+    stages.emplace_back(each, mesh.getSize());
+  Messages messages;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (Stage &stage : stages) {
+      FailureOr<bool> went = advance(stage, messages);
+      if (failed(went))
         return failure();
-      continue;
+      moved |= *went;
     }
-    for (auto [values, given] : llvm::zip_equal(ranks, results))
-      for (Value operand : op.getOperands())
-        given.push_back(values.find(operand)->second);
   }
+  std::vector<std::vector<std::vector<Array>>> results;
+  for (Stage &stage : stages) {
+    if (!stage.isDone())
+      return stage.next->emitOpError("is sent by no stage"), failure();
+    results.push_back(std::move(stage.results));
+  }
+  if (!messages.empty())
+    return given.front().block->getParentOp()->emitOpError("sends '")
+               << messages.begin()->first.second
+               << "' among others, which no stage receives",
+           failure();
   return results;
 }

@@ -12,7 +12,18 @@
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interpreter/Interpreter.h"
 
+#include <map>
+
 namespace mlir::zero {
+
+/// What ranks of one stage compute: `block`, whose operations use the values of
+/// `argumentValues`. `arguments` and `contexts` have one entry a rank.
+struct RankBlock {
+  Block *block = nullptr;
+  ValueRange argumentValues;
+  ArrayRef<std::vector<Array>> arguments;
+  MutableArrayRef<InterpreterContext> contexts;
+};
 
 class Lockstep {
 public:
@@ -28,15 +39,26 @@ public:
       ArrayRef<std::vector<Array>> arguments,
       MutableArrayRef<InterpreterContext> contexts) const;
 
+  /// The same of all stages of a pipeline, where `mesh` is that of the ranks of
+  /// one stage. What is sent is received by the rank at the same place of
+  /// another stage, under its name. Fails where no stage can go on, with an
+  /// error at what it waits for.
+  FailureOr<std::vector<std::vector<std::vector<Array>>>>
+  runStages(ArrayRef<RankBlock> stages) const;
+
   /// The ranks that differ from `rank` in axes of `group` only, and itself.
   SmallVector<int64_t> membersOf(AxesAttr group, int64_t rank) const;
 
 private:
   using Values = DenseMap<Value, Array>;
+  struct Stage;
+  /// Messages under way, by direction and name: an array a rank.
+  using Messages = std::map<std::pair<bool, std::string>, std::vector<Array>>;
 
   LogicalResult evaluate(Operation &op, MutableArrayRef<Values> ranks,
                          MutableArrayRef<InterpreterContext> contexts) const;
   LogicalResult exchange(Operation &op, MutableArrayRef<Values> ranks) const;
+  FailureOr<bool> advance(Stage &stage, Messages &messages) const;
 
   const Interpreter &interpreter;
   AxesAttr mesh;
