@@ -205,6 +205,13 @@ DenseMap<StringAttr, int64_t> mlir::zero::findRings(StepOp step) {
   return rings;
 }
 
+ArenaKind mlir::zero::getInputArena(BlockArgument input) {
+  auto step = cast<StepOp>(input.getOwner()->getParentOp());
+  return step.getRegionOp<ForwardOp>() && !input.use_empty()
+             ? ArenaKind::Stash
+             : ArenaKind::Inputs;
+}
+
 namespace {
 /// Where values of a ring are, among single slots of all rings.
 struct Extent {
@@ -224,7 +231,8 @@ static SmallVector<Extent> findExtents(StepOp step, const MeshAxes &mesh) {
   SmallVector<Extent> extents(mesh.chunks);
   if (auto inputs = step->getAttrOfType<ArrayAttr>("zero.at"))
     for (Attribute place : inputs)
-      extents.front().add(place);
+      if (cast<AtAttr>(place).getSpace().arena == ArenaKind::Stash)
+        extents.front().add(place);
   step->walk([&](StashOp op) {
     int64_t ring = rings.at(op.getNameAttr());
     if (auto places = op->getAttrOfType<ArrayAttr>("zero.at");

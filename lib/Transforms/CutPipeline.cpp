@@ -230,6 +230,46 @@ static FailureOr<Crossings> findCrossings(const PipelineStages &stages,
   return crossings;
 }
 
+/// Whether a parameter has the name, or is of the layer that has it.
+static bool isOf(StringRef parameter, StringRef name) {
+  return parameter.consume_front(name) &&
+         (parameter.empty() || parameter.starts_with("."));
+}
+
+/// The first operation that reads a parameter of that name.
+static Operation *findFirstUse(Block &model, StringRef name) {
+  for (Operation &op : model)
+    for (Value read : getReads(op))
+      if (auto load = read.getDefiningOp<LoadOp>();
+          load && isOf(load.getParameter(), name))
+        return &op;
+  return nullptr;
+}
+
+/// Puts boundaries before the first use of each of `names`.
+static LogicalResult addBoundaries(StepOp model, StringRef names) {
+  Block &body = model.getBody().front();
+  if (names.empty())
+    return success();
+  if (auto known = body.getOps<StageBoundaryOp>(); !known.empty())
+    return (*known.begin()).emitOpError()
+           << "says where the model is cut, and so do the boundaries '" << names
+           << "'; leave one of them out";
+  for (StringRef name : llvm::split(names, ",")) {
+    Operation *first = findFirstUse(body, name.trim());
+    if (!first)
+      return emitError(model.getLoc())
+             << "'" << name.trim()
+             << "' is to begin a stage of the pipeline, and @"
+             << model.getSymName()
+             << " uses no parameter of that name or layer; wanted the name of "
+                "one, or its beginning up to a point, such as 'model.layers.8'";
+    OpBuilder builder(first);
+    StageBoundaryOp::create(builder, first->getLoc());
+  }
+  return success();
+}
+
 LogicalResult CutPipeline::cut(StepOp model, const PipelineStages &stages,
                                const StageValues &values) {
   ModuleOp module = getOperation();
@@ -280,7 +320,8 @@ void CutPipeline::runOnOperation() {
     return signalPassFailure();
   }
   StageValues values;
-  if (failed(values.run(module, model)))
+  if (failed(addBoundaries(model, boundaries)) ||
+      failed(values.run(module, model)))
     return signalPassFailure();
   PipelineStages stages(
       model, pipe.getSize(), chunks, workOf,

@@ -89,7 +89,8 @@ void mlir::zero::buildOperationsPipeline(OpPassManager &manager,
                                          const TrainConfig &config) {
   addModelPasses(manager, config);
   manager.addPass(
-      createCutPipeline({config.pipelineOrder, config.countChunks()}));
+      createCutPipeline({config.pipelineOrder, config.countChunks(),
+                         config.pipelineBoundaries}));
   addOperationPasses(stagesOf(manager, config), config);
 }
 

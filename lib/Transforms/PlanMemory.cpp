@@ -94,15 +94,13 @@ void Planner::planResidents() {
   }
 }
 
-/// Those of a stage of a pipeline are read by a backward pass when others have
-/// come for later forward passes.
+/// Those that a stage of a pipeline reads are read by a backward pass when
+/// others have come for later forward passes.
 void Planner::planInputs() {
   SmallVector<AtAttr> places;
-  ArenaKind arena =
-      step.getRegionOp<ForwardOp>() ? ArenaKind::Stash : ArenaKind::Inputs;
-  for (Type type : step.getArgumentTypes())
-    places.push_back(
-        cursor.take(step.getContext(), {arena}, tensorBytes(type)));
+  for (BlockArgument input : step.getArguments())
+    places.push_back(cursor.take(step.getContext(), {getInputArena(input)},
+                                 tensorBytes(input.getType())));
   step->setAttr("zero.at", toArray(step.getContext(), places));
 }
 

@@ -118,9 +118,7 @@ LogicalResult Places::verifyInputs() {
   for (auto [argument, place] :
        llvm::zip_equal(tables.step.getArguments(), places)) {
     auto at = cast<AtAttr>(place);
-    ArenaKind arena = tables.step.getRegionOp<ForwardOp>() ? ArenaKind::Stash
-                                                           : ArenaKind::Inputs;
-    if (failed(expectSize(tables.step, at, {arena},
+    if (failed(expectSize(tables.step, at, {getInputArena(argument)},
                           tensorBytes(argument.getType()))))
       return failure();
     reserved.push_back({at, tables.step, {}});

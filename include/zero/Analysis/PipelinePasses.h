@@ -32,6 +32,10 @@ struct StashRing {
 /// others, and its backward pass after them.
 DenseMap<StringAttr, int64_t> findRings(StepOp step);
 
+/// Where an input of a schedule is: in the stash where a stage of a pipeline
+/// reads it, since its passes are apart.
+ArenaKind getInputArena(BlockArgument input);
+
 /// The rings of a planned schedule, one behind the other from byte 0 on; none
 /// where it has no forward pass of its own. Inputs are in the first one.
 SmallVector<StashRing> measureRings(StepOp step, const MeshAxes &mesh);

@@ -39,6 +39,12 @@ def : Key<"zero.pipeline_chunks", Count, "2",
     "each other, and send that many times as much">,
     Field<Run, "pipelineChunks">, Option<"pipeline-chunks">, AtMost<kMostCount>,
     Idle<[NoPipeAxis, NotInterleaved]>;
+def : Key<"zero.pipeline_boundaries", Text, "\"\"",
+    "where each stage of an axis `pipe` but the first begins, and with the schedule "
+    "`interleaved` each group of layers: before the first use of a parameter of that "
+    "name, or of the layer of that name, such as `model.layers.8`, separated by commas; "
+    "empty: where the model says, or evenly">,
+    Field<Run, "pipelineBoundaries">, Option<"pipeline-boundaries">, Idle<[NoPipeAxis]>;
 def : Key<"zero.experts", Object, "null",
     "places of experts, which drop what finds none: settings of DeepSpeed's layer `MoE`, "
     "for models whose experts take every token that chooses them">;

@@ -199,8 +199,9 @@ def CutPipeline : Pass<"zero-cut-pipeline", "::mlir::ModuleOp"> {
     Where the module's mesh has an axis `pipe` of p ranks, the model becomes p: each
     stage has the operations of some neighbouring layers, with their parameters and all
     inputs, in a module of its own. The cuts are at the model's
-    `zero.stage_boundary`, of which there are then p - 1; where there is none, where the
-    largest work of a stage is the least, after operations behind which little is alive.
+    `zero.stage_boundary`, of which there are then p - 1, or before the first use of what
+    `boundaries` name; where there is none, where the largest work of a stage is the least,
+    after operations behind which little is alive.
     A remark says what each stage has. A stage without a trained parameter is an error.
     With c `chunks` there are c times as many cuts, and rank s of the axis has the parts s,
     s + p, s + 2 p and so on of the model, one behind the other in one module with a
@@ -249,7 +250,10 @@ def CutPipeline : Pass<"zero-cut-pipeline", "::mlir::ModuleOp"> {
     Option<"order", "order", "std::string", "\"1f1b\"",
            "Order of passes: gpipe, 1f1b, or interleaved">,
     Option<"chunks", "chunks", "int64_t", "1",
-           "Groups of layers of each rank, with the order interleaved">
+           "Groups of layers of each rank, with the order interleaved">,
+    Option<"boundaries", "boundaries", "std::string", "\"\"",
+           "Names of layers or parameters, separated by commas, before whose first "
+           "use the model is cut">
   ];
 }
 
