@@ -181,26 +181,48 @@ static double workOf(Operation *op) {
   return kernel ? static_cast<double>(kernel->flops) : 0;
 }
 
-/// "pipeline stage 1 of 4 has 12 of 48 parameters and 26 % of the forward
-/// work"; of several chunks "chunk 2 of pipeline stage 1 of 4".
-static void reportStage(StepOp model, const PipelineStages &stages,
-                        int64_t stage, int64_t parameters, double work) {
-  int64_t bytes = 0;
-  for (Value value : stages.getIncoming(stage))
-    bytes += tensorBytes(value.getType());
+/// "12, 13, 12 and 11"; of many numbers "11 to 13", of equal ones "12".
+static std::string describeAll(ArrayRef<int64_t> numbers) {
+  constexpr size_t most = 8;
+  auto [least, largest] = std::minmax_element(numbers.begin(), numbers.end());
+  if (*least == *largest)
+    return std::to_string(*least);
+  if (numbers.size() > most)
+    return std::to_string(*least) + " to " + std::to_string(*largest);
+  std::string text;
+  for (auto [index, number] : llvm::enumerate(numbers))
+    text += (index == 0                    ? ""
+             : index + 1 == numbers.size() ? " and "
+                                           : ", ") +
+            std::to_string(number);
+  return text;
+}
+
+/// What each stage has, in one remark.
+static void reportStages(StepOp model, const PipelineStages &stages,
+                         int64_t parameters) {
+  double work = 0;
+  for (int64_t stage = 0; stage < stages.getStages(); ++stage)
+    work += stages.getWork(stage);
+  SmallVector<int64_t> counts, shares, sent;
+  for (int64_t stage = 0; stage < stages.getStages(); ++stage) {
+    counts.push_back(static_cast<int64_t>(stages.getParameters(stage).size()));
+    shares.push_back(static_cast<int64_t>(
+        work > 0 ? 100 * stages.getWork(stage) / work + 0.5 : 0));
+    int64_t bytes = 0;
+    for (Value value : stages.getIncoming(stage))
+      bytes += tensorBytes(value.getType());
+    if (stage > 0)
+      sent.push_back(bytes);
+  }
   InFlightDiagnostic remark = emitRemark(model.getLoc());
+  remark << "the " << stages.getPlaces() << " stages of the pipeline have ";
   if (stages.getChunks() > 1)
-    remark << "chunk " << stage / stages.getPlaces() << " of ";
-  remark << "pipeline stage " << stages.getPlace(stage) << " of "
-         << stages.getPlaces() << " has " << stages.getParameters(stage).size()
-         << " of " << parameters << " parameters and "
-         << static_cast<int64_t>(
-                work > 0 ? 100 * stages.getWork(stage) / work + 0.5 : 0)
-         << " % of the forward work";
-  if (stage > 0)
-    remark << "; it has "
-           << zrt::plural(stages.getIncoming(stage).size(), "value") << ", "
-           << bytes << " bytes a micro-batch, from the stage before";
+    remark << stages.getChunks()
+           << " chunks each, which in the order of the model have ";
+  remark << describeAll(counts) << " of " << parameters << " parameters and "
+         << describeAll(shares) << " % of the forward work, and get "
+         << describeAll(sent) << " bytes a micro-batch from the one before";
 }
 
 /// Names what stages hand on; an error where ranks have terms of it.
@@ -277,9 +299,6 @@ LogicalResult CutPipeline::cut(StepOp model, const PipelineStages &stages,
   if (failed(crossings))
     return failure();
   int64_t parameters = llvm::range_size(module.getOps<ParameterOp>());
-  double work = 0;
-  for (int64_t stage = 0; stage < stages.getStages(); ++stage)
-    work += stages.getWork(stage);
   SmallVector<Attribute> declared;
   for (ParameterOp parameter : module.getOps<ParameterOp>())
     declared.push_back(parameter.getSymNameAttr());
@@ -287,8 +306,7 @@ LogicalResult CutPipeline::cut(StepOp model, const PipelineStages &stages,
   for (Operation &op : *module.getBody())
     old.push_back(&op);
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  for (int64_t stage = 0; stage < stages.getStages(); ++stage)
-    reportStage(model, stages, stage, parameters, work);
+  reportStages(model, stages, parameters);
   for (int64_t place = 0; place < stages.getPlaces(); ++place)
     StageBuilder(module, model, stages, place, order, *crossings)
         .build(builder);

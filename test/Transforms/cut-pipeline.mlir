@@ -38,9 +38,7 @@ zero.parameter @d : tensor<8xf32> = #zero.ones
 // CHECK:          arith.addf %[[R0]], %{{.*}}
 // CHECK:          zero.yield %{{.*}} : tensor<f32>
 
-// expected-remark@+3 {{pipeline stage 0 of 3 has 1 of 4 parameters and 32 % of the forward work}}
-// expected-remark@+2 {{pipeline stage 1 of 3 has 1 of 4 parameters and 32 % of the forward work; it has 1 value, 128 bytes a micro-batch, from the stage before}}
-// expected-remark@+1 {{pipeline stage 2 of 3 has 2 of 4 parameters and 35 % of the forward work; it has 2 values, 256 bytes a micro-batch, from the stage before}}
+// expected-remark@+1 {{the 3 stages of the pipeline have 1, 1 and 2 of 4 parameters and 32, 32 and 35 % of the forward work, and get 128 and 256 bytes a micro-batch from the one before}}
 zero.step @train(%x: tensor<4x8xf32> {zero.input = "x"}, %y: tensor<4x8xf32> {zero.input = "y"}) {
   // Of inputs alone, and read in two stages.
   %mask = arith.mulf %y, %y : tensor<4x8xf32>

@@ -202,7 +202,7 @@ def CutPipeline : Pass<"zero-cut-pipeline", "::mlir::ModuleOp"> {
     `zero.stage_boundary`, of which there are then p - 1, or before the first use of what
     `boundaries` name; where there is none, where the largest work of a stage is the least,
     after operations behind which little is alive.
-    A remark says what each stage has. A stage without a trained parameter is an error.
+    A remark says what the stages have. A stage without a trained parameter is an error.
     With c `chunks` there are c times as many cuts, and rank s of the axis has the parts s,
     s + p, s + 2 p and so on of the model, one behind the other in one module with a
     `zero.stage_boundary` between each two.
