@@ -192,11 +192,17 @@ bool Engine::awaitPeersLeaving(double seconds) {
   }
 }
 
+/// What a rank says that aborts, of which all others repeat it.
+static constexpr const char *kAborted = " aborted: ";
+
 void Engine::abort(int rank, int ranks, const std::string &what) {
-  // Where a wait has failed, `what` says what this rank did, too.
-  const bool saysMore = failed_ && what.find(reason_) != std::string::npos;
+  // Where a wait has failed, for no cause that a rank gives, `what` says what
+  // this rank did, too.
+  const bool saysMore = failed_ &&
+                        reason_.find(kAborted) == std::string::npos &&
+                        what.find(reason_) != std::string::npos;
   const std::string own = "rank " + std::to_string(rank);
-  fail(own + " of " + std::to_string(ranks) + " aborted: " + what);
+  fail(own + " of " + std::to_string(ranks) + kAborted + what);
   std::fprintf(stderr, "error: %s\n",
                saysMore ? (own + ": " + what).c_str() : reason_.c_str());
   std::fflush(stderr);
