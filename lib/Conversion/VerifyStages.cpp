@@ -115,13 +115,11 @@ private:
 /// The ring of the stash that a buffer is in; none where it is elsewhere.
 static std::optional<size_t> ringOf(const Program &program,
                                     const zrt::BufferRef &buffer) {
-  if (buffer.arena != zrt::Arena::Stash)
+  const zrt::Pipeline &pipeline = program.pipeline;
+  const size_t ring = pipeline.ringOf(buffer.offset, buffer.bytes);
+  if (buffer.arena != zrt::Arena::Stash || ring == pipeline.rings.size())
     return std::nullopt;
-  uint64_t end = 0;
-  for (const auto &ring : program.pipeline.rings)
-    if (buffer.offset < (end += ring.bytes))
-      return &ring - program.pipeline.rings.data();
-  return program.pipeline.rings.size() - 1; // the runtime refuses it
+  return ring;
 }
 
 /// Calls `visit` with each buffer of a command.
@@ -172,7 +170,7 @@ Simulation::Simulation(const std::vector<Program> &programs) {
     stage.rings = findRings(program);
     for (int update = 0; update < 2; ++update) {
       for (const zrt::Turn &turn : program.pipeline.order)
-        stage.passes.push_back({&program.regionOf(turn), program.nameOf(turn),
+        stage.passes.push_back({&program.regionOf(turn), program.describe(turn),
                                 turn, program.pipeline.slotOf(turn)});
       stage.passes.push_back({&program.apply, "update", std::nullopt, 0});
     }
@@ -181,8 +179,7 @@ Simulation::Simulation(const std::vector<Program> &programs) {
 }
 
 std::string Simulation::nameOf(size_t stage, const Pass &pass) const {
-  return "stage " + std::to_string(stage) + " in the " + pass.name +
-         " pass of micro-batch " + std::to_string(pass.micro());
+  return "stage " + std::to_string(stage) + " in the " + pass.name;
 }
 
 /// A slot that is filled anew may be written once all that was sent from it is
@@ -460,6 +457,34 @@ static std::string compareParameters(const Program &stage,
   return "";
 }
 
+/// What is stashed lies in one slot, and what is sent and not waited for in its
+/// pass in the stash.
+static std::string findStashFault(const Program &program) {
+  std::string fault;
+  for (const auto &[name, region] : program.regions()) {
+    std::set<uint32_t> waited;
+    for (const Command &command : region->commands)
+      if (command.opcode == Opcode::Wait)
+        waited.insert(command.ticket);
+    for (const Command &command : region->commands) {
+      const std::string what = "'" + command.label + "' in the region " + name +
+                               " of stage " +
+                               std::to_string(program.pipeline.stage);
+      forEachBuffer(command, [&](const zrt::BufferRef &buffer) {
+        if (buffer.arena == zrt::Arena::Stash && buffer.bytes > 0 &&
+            !ringOf(program, buffer))
+          fault = what + " has a buffer in no single slot of the stash";
+      });
+      const bool isCarried = command.opcode == Opcode::Start &&
+                             command.collective == Collective::Send &&
+                             !waited.count(command.ticket);
+      if (isCarried && !ringOf(program, command.parts.front().send))
+        fault = what + " sends after its pass what is not in the stash";
+    }
+  }
+  return fault;
+}
+
 static std::string findParameterFault(const std::vector<Program> &stages) {
   std::map<std::string, std::pair<const Program *, const zrt::Parameter *>>
       known;
@@ -479,5 +504,11 @@ static std::string findParameterFault(const std::vector<Program> &stages) {
 
 std::string zrt::findStageFault(const std::vector<Program> &stages) {
   std::string fault = findParameterFault(stages);
+  for (size_t stage = 0; stage < stages.size() && fault.empty(); ++stage) {
+    fault = findStashFault(stages[stage]);
+    if (stages[stage].pipeline.stage != stage)
+      fault = "stage " + std::to_string(stages[stage].pipeline.stage) +
+              " is number " + std::to_string(stage) + " of all";
+  }
   return fault.empty() ? Simulation(stages).run() : fault;
 }

@@ -156,12 +156,8 @@ std::string Executor::describe(const Command &command,
 std::string Executor::placeOfPass() const {
   if (!turn)
     return "";
-  return std::string(turn->isBackward ? "backward" : "forward") +
-         " pass of micro-batch " + std::to_string(turn->micro) +
-         (program.forward.size() > 1
-              ? " through chunk " + std::to_string(turn->chunk)
-              : "") +
-         " in pipeline stage " + std::to_string(program.pipeline.stage) + ": ";
+  return program.describe(*turn) + " in pipeline stage " +
+         std::to_string(program.pipeline.stage) + ": ";
 }
 
 void *Executor::address(const BufferRef &buffer) const {

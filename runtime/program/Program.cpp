@@ -126,6 +126,13 @@ std::string Program::nameOf(const Turn &turn) const {
   return name;
 }
 
+std::string Program::describe(const Turn &turn) const {
+  return std::string(turn.isBackward ? "backward" : "forward") +
+         " pass of micro-batch " + std::to_string(turn.micro) +
+         (forward.size() > 1 ? " through chunk " + std::to_string(turn.chunk)
+                             : "");
+}
+
 std::vector<std::pair<std::string, const Region *>> Program::regions() const {
   std::vector<std::pair<std::string, const Region *>> all;
   all.emplace_back("initialize", &initialize);
@@ -148,15 +155,26 @@ int Program::firstLossRank() const {
   return rank;
 }
 
+size_t Pipeline::ringOf(uint64_t offset, uint64_t bytes) const {
+  uint64_t end = 0;
+  for (size_t ring = 0; ring < rings.size(); ++ring) {
+    end += rings[ring].bytes;
+    if (offset < end)
+      return bytes <= end - offset ? ring : rings.size();
+  }
+  return rings.size();
+}
+
 uint64_t Pipeline::stashOffset(uint64_t offset, uint32_t micro) const {
   uint64_t begin = 0, ofRing = 0; // among single slots, and in the arena
-  for (const StashRing &ring : rings) {
-    if (offset < begin + ring.bytes)
-      return ofRing + (micro % ring.slots) * ring.bytes + (offset - begin);
-    begin += ring.bytes;
-    ofRing += ring.bytes * ring.slots;
+  for (size_t i = 0; i < ringOf(offset, 0); ++i) {
+    begin += rings[i].bytes;
+    ofRing += rings[i].bytes * rings[i].slots;
   }
-  return ofRing + (offset - begin); // outside, as the arena's end tells
+  const size_t ring = ringOf(offset, 0);
+  const uint64_t slot =
+      ring < rings.size() ? micro % rings[ring].slots * rings[ring].bytes : 0;
+  return ofRing + slot + (offset - begin); // outside, as the arena's end tells
 }
 
 uint64_t Pipeline::period() const {

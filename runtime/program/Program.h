@@ -308,6 +308,9 @@ struct Pipeline {
   uint32_t slotOf(const Turn &turn) const {
     return turn.micro % rings[turn.chunk].slots;
   }
+  /// The ring that has bytes [offset, offset + bytes) among single slots of all
+  /// rings; as many as there are where none has all of them.
+  size_t ringOf(uint64_t offset, uint64_t bytes) const;
   /// Where in the stash micro-batch `micro` has what is at `offset` among
   /// single slots of all rings.
   uint64_t stashOffset(uint64_t offset, uint32_t micro) const;
@@ -428,6 +431,8 @@ struct Program {
   std::vector<std::pair<std::string, const Region *>> regions() const;
   /// "forward", or "forward of chunk 1" where a stage has several.
   std::string nameOf(const Turn &turn) const;
+  /// "forward pass of micro-batch 3", "... through chunk 1".
+  std::string describe(const Turn &turn) const;
   const Region &regionOf(const Turn &turn) const {
     return (turn.isBackward ? backward : forward)[turn.chunk];
   }

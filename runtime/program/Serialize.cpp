@@ -381,7 +381,7 @@ static void checkPipeline(const Program &program) {
     stash += fits ? ring.bytes * ring.slots : 0;
   }
   fits =
-      fits && stash <= program.arenaBytes[spaceOf(Arena::Stash, Tier::Device)];
+      fits && stash == program.arenaBytes[spaceOf(Arena::Stash, Tier::Device)];
   if (!fits)
     throw std::runtime_error(
         "program: stage " + std::to_string(pipeline.stage) + " of " +
@@ -392,6 +392,19 @@ static void checkPipeline(const Program &program) {
         std::to_string(program.training.accumulation) +
         " micro-batches forward and then back through each chunk, in slots "
         "that the stash has");
+}
+
+/// What is stashed lies in one slot of one ring.
+static void checkStashed(const Program &program, const BufferRef &buffer,
+                         const std::string &what) {
+  const Pipeline &pipeline = program.pipeline;
+  if (buffer.arena == Arena::Stash && buffer.bytes > 0 &&
+      pipeline.ringOf(buffer.offset, buffer.bytes) == pipeline.rings.size())
+    throw std::runtime_error(
+        "program: " + what + " has " + std::to_string(buffer.bytes) +
+        " bytes at offset " + std::to_string(buffer.offset) +
+        " of the stash, which are in no single slot of its " +
+        std::to_string(pipeline.rings.size()) + " rings");
 }
 
 /// Checks that every index of one table into another is in range, so that
@@ -445,11 +458,15 @@ static void checkIndices(const Program &program) {
       if (command.opcode == Opcode::Kernel)
         checkIndex(command.kernel, program.kernels.size(), what, "kernels");
       checkGroup(command.group, what);
-      for (const BufferRef &buffer : command.buffers)
+      const auto checkBuffer = [&](const BufferRef &buffer) {
         checkGroup(buffer.group, what);
+        checkStashed(program, buffer, what);
+      };
+      for (const BufferRef &buffer : command.buffers)
+        checkBuffer(buffer);
       for (const CollectivePart &part : command.parts) {
-        checkGroup(part.send.group, what);
-        checkGroup(part.receive.group, what);
+        checkBuffer(part.send);
+        checkBuffer(part.receive);
         checkIndex(part.lane, kLanes, what, "lanes");
       }
     }

@@ -254,6 +254,9 @@ TEST_P(Orders, EveryChangeIsFound) {
         auto fewer = programs;
         --fewer[stage].pipeline.rings[ring].slots;
         judge(fewer, "fewer slots, stage " + std::to_string(stage), false);
+        auto smaller = programs;
+        smaller[stage].pipeline.rings[ring].bytes -= 64;
+        judge(smaller, "smaller slots, stage " + std::to_string(stage), false);
       }
   }
   EXPECT_GT(found, 80u);
@@ -380,6 +383,18 @@ TEST_F(Stages, EveryChangeOfACollectiveIsFound) {
     }
   }
   EXPECT_GT(tried, 2u);
+}
+
+/// What is sent until a later pass does not lie where this pass computes.
+TEST_F(Stages, ThatSendFromActivationsAreFound) {
+  const auto programs = compile("accumulation=2");
+  ASSERT_EQ(programs.size(), 3u);
+  auto moved = programs;
+  for (zrt::Command &command : moved[0].forward[0].commands)
+    if (isTransfer(command))
+      command.parts[0].send.arena = zrt::Arena::Activations;
+  EXPECT_NE(zrt::findStageFault(moved).find("sends after its pass"),
+            std::string::npos);
 }
 
 TEST_F(Stages, ThatWaitForEachOtherAreNamed) {

@@ -221,7 +221,7 @@ Program stageOfTwo(uint32_t stage) {
   program.pipeline.rings = {{64, 2 - stage}};
   program.pipeline.order = {
       {false, 0, 0}, {true, 0, 0}, {false, 0, 1}, {true, 0, 1}};
-  program.arenaBytes[spaceOf(Arena::Stash, Tier::Device)] = 128;
+  program.arenaBytes[spaceOf(Arena::Stash, Tier::Device)] = 64 * (2 - stage);
   program.forward.resize(1);
   program.backward.resize(1);
   return program;
@@ -246,6 +246,7 @@ TEST(Program, OneStageIsAProgramByItself) {
   program.pipeline = {};
   program.forward.clear();
   program.backward.clear();
+  program.arenaBytes[spaceOf(Arena::Stash, Tier::Device)] = 0;
   EXPECT_EQ(serializeStages({program}), serialize(program));
   std::string bytes = serialize(program), error;
   std::vector<Program> back;
@@ -322,6 +323,10 @@ TEST(Program, PlacesInTheStashFollowFromTheMicroBatch) {
   Pipeline pipeline;
   pipeline.rings = {{64, 3}, {128, 2}};
   EXPECT_EQ(pipeline.period(), 6u);
+  EXPECT_EQ(pipeline.ringOf(0, 64), 0u);
+  EXPECT_EQ(pipeline.ringOf(0, 65), 2u); // in two rings
+  EXPECT_EQ(pipeline.ringOf(64, 128), 1u);
+  EXPECT_EQ(pipeline.ringOf(192, 1), 2u);
   EXPECT_EQ(pipeline.stashOffset(8, 0), 8u);
   EXPECT_EQ(pipeline.stashOffset(8, 4), 64u + 8);
   EXPECT_EQ(pipeline.stashOffset(64, 0), 192u);
