@@ -126,6 +126,12 @@ SmallVector<Operation *> mlir::zero::getForward(Block &micro) {
 // From spans to layers
 //===----------------------------------------------------------------------===//
 
+/// Whether an operation hands something on between stages of a pipeline, or
+/// stands between chunks of one.
+static bool isBetweenStages(Operation *op) {
+  return isa<SendValueOp, ReceiveValueOp, StageBoundaryOp>(op);
+}
+
 /// What a span has in common with those that are like it: the names of what it
 /// computes, in order.
 using SpanKind = SmallVector<StringRef>;
@@ -133,7 +139,7 @@ using SpanKind = SmallVector<StringRef>;
 static SpanKind describeSpan(ArrayRef<Operation *> span) {
   SpanKind kind;
   for (Operation *op : span)
-    if (!getView(op) && !isa<LoadOp>(op) &&
+    if (!getView(op) && !isa<LoadOp>(op) && !isBetweenStages(op) &&
         !op->hasTrait<OpTrait::ConstantLike>())
       kind.push_back(op->getName().getStringRef());
   return kind;
@@ -162,12 +168,27 @@ static Repetition findRepetition(ArrayRef<SpanKind> spans, size_t first) {
   return best;
 }
 
+/// Ends the last span at a boundary between chunks, whose passes are apart: all
+/// that it has is of the chunk before.
+static void endChunk(SmallVectorImpl<ActivationLayer> &spans) {
+  if (spans.size() > 1 &&
+      llvm::all_of(spans.back().operations, isBetweenStages)) {
+    ActivationLayer sends = spans.pop_back_val();
+    llvm::append_range(spans.back().operations, sends.operations);
+  }
+  spans.emplace_back();
+}
+
 SmallVector<ActivationLayer> mlir::zero::findActivationLayers(Block &micro) {
   SmallVector<Operation *> forward = getForward(micro);
   LiveProfile profile(forward);
   SmallVector<ActivationLayer> spans(1);
   for (auto [index, op] : llvm::enumerate(forward)) {
     spans.back().operations.push_back(op);
+    if (isa<StageBoundaryOp>(op)) {
+      endChunk(spans);
+      continue;
+    }
     if (!profile.isCut(index))
       continue;
     spans.back().borderBytes = profile.bytesAfter(index);
@@ -181,7 +202,8 @@ SmallVector<ActivationLayer> mlir::zero::findActivationLayers(Block &micro) {
   for (size_t first = 0; first < spans.size();) {
     Repetition found = findRepetition(kinds, first);
     for (size_t i = 0; found.count > 1 && i < found.length(); ++i) {
-      if (i % found.period == 0)
+      if (i % found.period == 0 ||
+          isa<StageBoundaryOp>(layers.back().operations.back()))
         layers.emplace_back();
       ActivationLayer &span = spans[first + i];
       llvm::append_range(layers.back().operations, span.operations);

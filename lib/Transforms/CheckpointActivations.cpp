@@ -184,8 +184,10 @@ static SmallVector<Span> makeSpans(ArrayRef<ActivationLayer> layers,
   for (auto [layer, isChosen] : llvm::zip_equal(layers, chosen)) {
     if (!isChosen)
       continue;
-    bool isNeighbour = !spans.empty() && spans.back().back()->getNextNode() ==
-                                             layer.operations.front();
+    // Behind a boundary another pass begins.
+    bool isNeighbour =
+        !spans.empty() && !isa<StageBoundaryOp>(spans.back().back()) &&
+        spans.back().back()->getNextNode() == layer.operations.front();
     if (!isNeighbour || joined == every) {
       spans.emplace_back();
       joined = 0;
