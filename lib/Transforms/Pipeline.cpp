@@ -48,6 +48,10 @@ static void addModelPasses(OpPassManager &manager, const TrainConfig &config) {
   manager.addPass(createSetPrecision(precision));
 }
 
+static bool isCutIntoStages(const TrainConfig &config) {
+  return config.hasAxis(zrt::kPipeAxis);
+}
+
 /// The passes on the model of one stage, which is all of it where nothing cuts
 /// it into stages.
 static void addOperationPasses(OpPassManager &manager,
@@ -57,6 +61,8 @@ static void addOperationPasses(OpPassManager &manager,
   manager.addPass(createDifferentiate(differentiate));
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+  if (isCutIntoStages(config) && config.countChunks() > 1)
+    manager.addPass(createSeparateChunks());
   if (config.fuseCrossEntropy)
     manager.addPass(createFuseCrossEntropy({config.crossEntropyChunkBytes}));
   if (config.fuseEpilogues) {
@@ -75,10 +81,6 @@ static void addOperationPasses(OpPassManager &manager,
     manager.addPass(createFuseAdditions({config.fuseEpilogues}));
 }
 
-static bool isCutIntoStages(const TrainConfig &config) {
-  return config.hasAxis(zrt::kPipeAxis);
-}
-
 /// Where the passes go that run on each stage by itself.
 static OpPassManager &stagesOf(OpPassManager &manager,
                                const TrainConfig &config) {
@@ -88,9 +90,8 @@ static OpPassManager &stagesOf(OpPassManager &manager,
 void mlir::zero::buildOperationsPipeline(OpPassManager &manager,
                                          const TrainConfig &config) {
   addModelPasses(manager, config);
-  manager.addPass(
-      createCutPipeline({config.pipelineOrder, config.countChunks(),
-                         config.pipelineBoundaries}));
+  manager.addPass(createCutPipeline(
+      {config.pipelineOrder, config.countChunks(), config.pipelineBoundaries}));
   addOperationPasses(stagesOf(manager, config), config);
 }
 

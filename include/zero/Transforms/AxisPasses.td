@@ -257,6 +257,34 @@ def CutPipeline : Pass<"zero-cut-pipeline", "::mlir::ModuleOp"> {
   ];
 }
 
+def SeparateChunks : Pass<"zero-separate-chunks", "::mlir::ModuleOp"> {
+  let summary = "Let each chunk of a stage compute for itself what follows from inputs";
+  let description = [{
+    In a stage of a pipeline with several chunks, which one `zero.micro` computes one
+    behind the other, masks and tables that follow from inputs and constants alone are
+    computed where the first chunk uses them. Here each chunk gets its own, at its
+    beginning, as the stages of a pipeline without chunks have: they are fused in the same
+    way, so that they are rounded alike, and what is kept of them for the backward pass
+    lies in the chunk's own slots.
+
+    - Needs: `zero-differentiate`; no removal of common subexpressions behind it.
+    - Leaves: the same, with copies. A step without `zero.stage_boundary` stays.
+
+    ```mlir
+    %m = arith.mulf %x, %x : tensor<4x8xf32>                // before
+    %h = arith.addf %a, %m : tensor<4x8xf32>
+    zero.stage_boundary
+    %k = arith.addf %b, %m : tensor<4x8xf32>
+
+    %m = arith.mulf %x, %x : tensor<4x8xf32>                // after
+    %h = arith.addf %a, %m : tensor<4x8xf32>
+    zero.stage_boundary
+    %n = arith.mulf %x, %x : tensor<4x8xf32>
+    %k = arith.addf %b, %n : tensor<4x8xf32>
+    ```
+  }];
+}
+
 def VerifyValues : Pass<"zero-verify-values", "::mlir::ModuleOp"> {
   let summary = "Verify that ranks compute parts of one model";
   let description = [{
