@@ -35,9 +35,12 @@ private:
   void placeYields();
   void stashValues();
   bool isElsewhere(Value value, Block *pass) const;
+  bool isOfInputs(Value value);
   Value provide(Value value, Block *pass);
   Value unstash(Value value, Block *pass);
+  StashOp makeStash(Value value, const Twine &name);
   StashOp stash(Value value, const Twine &name);
+  StashOp stashSent(StartSendOp send, Block *waits);
   LogicalResult carrySends(Block &from, Block &to);
 
   MicroOp micro;
@@ -50,6 +53,10 @@ private:
   /// What a pass has of each value of another one.
   DenseMap<std::pair<Block *, Value>, Value> provided;
   DenseMap<Value, StashOp> stashed;
+  /// The passes that take what is stashed.
+  DenseMap<Value, DenseSet<Block *>> takers;
+  /// Whether what makes a value reads inputs and constants alone.
+  DenseMap<Operation *, bool> ofInputs;
   int64_t count = 0;
 };
 
@@ -160,23 +167,38 @@ void Splitter::placeYields() {
 // What passes from one to another
 //===----------------------------------------------------------------------===//
 
+StashOp Splitter::makeStash(Value value, const Twine &name) {
+  Block *pass = value.getParentBlock();
+  builder.setInsertionPointToEnd(pass);
+  if (pass->mightHaveTerminator())
+    builder.setInsertionPoint(pass->getTerminator());
+  return StashOp::create(builder, value.getLoc(), value.getType(), value,
+                         builder.getStringAttr(name));
+}
+
 StashOp Splitter::stash(Value value, const Twine &name) {
   StashOp &known = stashed[value];
-  if (!known) {
-    Block *pass = value.getParentBlock();
-    builder.setInsertionPointToEnd(pass);
-    if (pass->mightHaveTerminator())
-      builder.setInsertionPoint(pass->getTerminator());
-    known = StashOp::create(builder, value.getLoc(), value.getType(), value,
-                            builder.getStringAttr(name));
-  }
+  if (!known)
+    known = makeStash(value, name);
   return known;
+}
+
+/// Where the value lies that is sent until the pass `waits`. What a pass of
+/// another chunk takes may be taken while it is still sent, and lie in a slot
+/// that is filled before the wait: then what is sent has a place of its own.
+StashOp Splitter::stashSent(StartSendOp send, Block *waits) {
+  Value value = send.getValue();
+  const bool isOfOthers =
+      llvm::any_of(takers[value], [&](Block *taker) { return taker != waits; });
+  return isOfOthers ? makeStash(value, send.getLabel())
+                    : stash(value, send.getLabel());
 }
 
 Value Splitter::unstash(Value value, Block *pass) {
   StashOp known = stashed.lookup(value);
   if (!known)
     known = stash(value, "stashed " + Twine(count++));
+  takers[value].insert(pass);
   builder.setInsertionPointToStart(pass);
   return UnstashOp::create(builder, value.getLoc(), value.getType(),
                            known.getNameAttr());
@@ -189,6 +211,22 @@ bool Splitter::isElsewhere(Value value, Block *pass) const {
          llvm::is_contained(passes, maker->getBlock());
 }
 
+/// Whether a value follows from inputs alone, which all passes of the
+/// micro-batch have: masks and tables are made again rather than stashed.
+bool Splitter::isOfInputs(Value value) {
+  Operation *maker = value.getDefiningOp();
+  if (!maker)
+    return true;
+  auto [known, isNew] = ofInputs.try_emplace(maker, false);
+  if (!isNew)
+    return known->second;
+  const bool found = maker->getNumRegions() == 0 && isMemoryEffectFree(maker) &&
+                     llvm::all_of(maker->getOperands(), [&](Value operand) {
+                       return isOfInputs(operand);
+                     });
+  return ofInputs[maker] = found;
+}
+
 /// The value in a pass: what it is made of there, or what is left of it in the
 /// stash.
 Value Splitter::provide(Value value, Block *pass) {
@@ -196,8 +234,9 @@ Value Splitter::provide(Value value, Block *pass) {
     return known;
   Operation *maker = value.getDefiningOp();
   std::optional<View> view = getView(maker);
-  const bool isRepeated =
-      view || isa<LoadOp>(maker) || maker->hasTrait<OpTrait::ConstantLike>();
+  const bool isRepeated = view || isa<LoadOp>(maker) ||
+                          maker->hasTrait<OpTrait::ConstantLike>() ||
+                          isOfInputs(value);
   if (!isRepeated)
     return provided[{pass, value}] = unstash(value, pass);
   IRMapping mapping;
@@ -242,7 +281,7 @@ LogicalResult Splitter::carrySends(Block &from, Block &to) {
       return failure();
     if (!*wait)
       continue;
-    send.getValueMutable().assign(stash(send.getValue(), send.getLabel()));
+    send.getValueMutable().assign(stashSent(send, &to));
     if (from.mightHaveTerminator())
       send->moveBefore(from.getTerminator());
     else
