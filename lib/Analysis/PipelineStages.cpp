@@ -23,7 +23,8 @@ PipelineStages::PipelineStages(StepOp model, int64_t places, int64_t chunks,
   boundaries = llvm::range_size(body.getOps<StageBoundaryOp>());
   findRepeated();
   findTrained();
-  if (boundaries > 0)
+  isCutByUser = boundaries > 0;
+  if (isCutByUser)
     placeAtBoundaries();
   else
     placeEvenly(work, canCross);
@@ -285,7 +286,7 @@ LogicalResult PipelineStages::verify() {
                    : "")
            << "; wanted " << stages - 1
            << (stages == 2 ? " 'zero.stage_boundary'"
-                           : " of 'zero.stage_boundary'")
+                           : " 'zero.stage_boundary' operations")
            << ", or fewer ranks" << (getChunks() > 1 ? " or chunks" : "");
   SymbolTable symbols(model->getParentOfType<ModuleOp>());
   for (int64_t stage = 0; stage < stages; ++stage) {
@@ -297,9 +298,12 @@ LogicalResult PipelineStages::verify() {
     if (llvm::none_of(parameters[stage], isTrained))
       return emitError(model.getLoc())
              << describe(stage) << " has no parameter that "
-             << "is trained, and so no backward pass and no update; move the "
-                "'zero.stage_boundary', train one of its parameters, or give "
-                "the axis 'pipe' fewer ranks"
+             << "is trained, and so no backward pass and no update; "
+             << (isCutByUser ? "begin it elsewhere, train one of its parameters"
+                             : "the model has too few places between trained "
+                               "parameters where little is handed on: say "
+                               "where to cut it with 'zero.stage_boundary'")
+             << ", or give the axis 'pipe' fewer ranks"
              << (getChunks() > 1 ? " or chunks" : "");
     for (Attribute name : parameters[stage]) {
       auto symbol = cast<FlatSymbolRefAttr>(name);

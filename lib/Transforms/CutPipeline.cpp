@@ -322,7 +322,7 @@ void CutPipeline::runOnOperation() {
   for (MeshOp mesh : module.getOps<MeshOp>())
     pipe = mesh.getAxes().getStageAxes();
   auto steps = module.getOps<StepOp>();
-  if (!pipe) {
+  if (!pipe || pipe.getSize() == 1) {
     // Where nothing is cut, a boundary means nothing.
     module.walk([](StageBoundaryOp boundary) { boundary.erase(); });
     return;
@@ -335,6 +335,17 @@ void CutPipeline::runOnOperation() {
         << "found " << llvm::range_size(steps)
         << " steps or a schedule, wanted one model to cut into stages; run "
            "zero-cut-pipeline before zero-differentiate";
+    return signalPassFailure();
+  }
+  const auto most =
+      static_cast<int64_t>(model.getBody().front().getOperations().size());
+  if (chunks > most / pipe.getSize()) {
+    emitError(model.getLoc())
+        << "@" << model.getSymName() << " has "
+        << zrt::plural(most, "operation")
+        << ", and is to be cut into more parts: the axis 'pipe' has "
+        << zrt::plural(pipe.getSize(), "rank") << " of "
+        << zrt::plural(chunks, "chunk") << "; give fewer";
     return signalPassFailure();
   }
   StageValues values;

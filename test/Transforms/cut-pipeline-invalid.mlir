@@ -4,7 +4,7 @@ zero.mesh @mesh <pipe = 3, data = 1>
 zero.parameter @a : tensor<8x8xf32> = #zero.ones
 zero.parameter @b : tensor<8x8xf32> = #zero.ones
 
-// expected-error@+1 {{@train has 1 place to cut it at, and the axis 'pipe' has 3 ranks; wanted 2 of 'zero.stage_boundary', or fewer ranks}}
+// expected-error@+1 {{@train has 1 place to cut it at, and the axis 'pipe' has 3 ranks; wanted 2 'zero.stage_boundary' operations, or fewer ranks}}
 zero.step @train(%x: tensor<4x8xf32>) {
   %a = zero.load @a : tensor<8x8xf32>
   %h = nn.linear %x, %a : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
@@ -52,7 +52,7 @@ zero.mesh @mesh <pipe = 2, data = 1>
 zero.parameter @a : tensor<8x8xf32> = #zero.ones frozen
 zero.parameter @b : tensor<8x8xf32> = #zero.ones
 
-// expected-error@+1 {{stage 0 of the pipeline has no parameter that is trained, and so no backward pass and no update; move the 'zero.stage_boundary', train one of its parameters, or give the axis 'pipe' fewer ranks}}
+// expected-error@+1 {{stage 0 of the pipeline has no parameter that is trained, and so no backward pass and no update; begin it elsewhere, train one of its parameters, or give the axis 'pipe' fewer ranks}}
 zero.step @train(%x: tensor<4x8xf32>) {
   %a = zero.load @a : tensor<8x8xf32>
   %h = nn.linear %x, %a : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>

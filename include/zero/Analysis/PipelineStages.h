@@ -67,6 +67,7 @@ private:
 
   StepOp model;
   int64_t places, stages, boundaries = 0;
+  bool isCutByUser = false;
   DenseSet<Operation *> repeated;
   DenseSet<Value> trained;
   DenseMap<Operation *, int64_t> stageOf;

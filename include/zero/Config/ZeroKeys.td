@@ -36,7 +36,7 @@ def : Key<"zero.pipeline_schedule", Text, "\"1f1b\"",
     Field<Run, "pipelineOrder">, Option<"pipeline-schedule">, Idle<[NoPipeAxis]>;
 def : Key<"zero.pipeline_chunks", Count, "2",
     "groups of layers of each stage with the schedule `interleaved`: stages wait less for "
-    "each other, and send that many times as much">,
+    "each other, send more, and keep more activations">,
     Field<Run, "pipelineChunks">, Option<"pipeline-chunks">, AtMost<kMostCount>,
     Idle<[NoPipeAxis, NotInterleaved]>;
 def : Key<"zero.pipeline_boundaries", Text, "\"\"",

@@ -180,8 +180,8 @@ static void drawLegend(Svg &svg, bool hasChunks) {
       {"idle", "waits"}};
   if (hasChunks)
     entries.insert(entries.begin() + 2,
-                   {{"forward odd", "of every other chunk"},
-                    {"backward odd", "of the same"}});
+                   {{"forward odd", "forward, odd chunks"},
+                    {"backward odd", "backward, odd chunks"}});
   for (auto [style, name] : entries) {
     svg.rectangle({x, 34, 14, 14}, style);
     svg.text(x + 20, 46, name);
