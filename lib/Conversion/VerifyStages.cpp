@@ -11,6 +11,8 @@
 
 #include "zero/Conversion/VerifyStages.h"
 
+#include "StageFaults.h"
+
 #include "program/Collective.h"
 
 #include <algorithm>
@@ -112,27 +114,6 @@ private:
 
 } // namespace
 
-/// The ring of the stash that a buffer is in; none where it is elsewhere.
-static std::optional<size_t> ringOf(const Program &program,
-                                    const zrt::BufferRef &buffer) {
-  const zrt::Pipeline &pipeline = program.pipeline;
-  const size_t ring = pipeline.ringOf(buffer.offset, buffer.bytes);
-  if (buffer.arena != zrt::Arena::Stash || ring == pipeline.rings.size())
-    return std::nullopt;
-  return ring;
-}
-
-/// Calls `visit` with each buffer of a command.
-template <typename Visit>
-static void forEachBuffer(const Command &command, Visit visit) {
-  for (const zrt::BufferRef &buffer : command.buffers)
-    visit(buffer);
-  for (const zrt::CollectivePart &part : command.parts) {
-    visit(part.send);
-    visit(part.receive);
-  }
-}
-
 /// The rings with the first and the last pass that use them. Inputs are filled
 /// before the first of all passes.
 static std::vector<Ring> findRings(const Program &program) {
@@ -143,8 +124,8 @@ static std::vector<Ring> findRings(const Program &program) {
   rings.front().last = &program.backward.front();
   auto visit = [&](const zrt::Region &region) {
     for (const Command &command : region.commands)
-      forEachBuffer(command, [&](const zrt::BufferRef &buffer) {
-        std::optional<size_t> ring = ringOf(program, buffer);
+      zrt::forEachBuffer(command, [&](const zrt::BufferRef &buffer) {
+        std::optional<size_t> ring = zrt::ringOf(program, buffer);
         if (!ring)
           return;
         rings[*ring].users.insert(&region);
@@ -225,19 +206,14 @@ void Simulation::enter(Stage &stage, const Pass &pass) {
 void Simulation::checkSent(size_t number, const Pass &pass,
                            const Command &command) {
   Stage &stage = stages[number];
-  forEachBuffer(command, [&](const zrt::BufferRef &buffer) {
-    const std::optional<size_t> ring = ringOf(*stage.program, buffer);
+  zrt::forEachBuffer(command, [&](const zrt::BufferRef &buffer) {
+    const std::optional<size_t> ring = zrt::ringOf(*stage.program, buffer);
     for (const auto &[sent, slot] : stage.sentFrom)
       if (ring == sent)
         error = nameOf(number, pass) + ": '" + command.label + "' uses slot " +
                 std::to_string(slot) +
                 " of the stash, from which another micro-batch is still sent";
   });
-}
-
-/// "receive value 0" and "send value 0" are about one value.
-static std::string valueOf(const Command &command) {
-  return command.label.substr(command.label.find(' ') + 1);
 }
 
 void Simulation::start(size_t stage, const Pass &pass, const Command &command) {
@@ -255,7 +231,8 @@ void Simulation::start(size_t stage, const Pass &pass, const Command &command) {
   started.to = isSend ? peer : stage;
   started.command = &command;
   const Program &program = *stages[stage].program;
-  if (std::optional<size_t> ring = ringOf(program, part.send); isSend && ring)
+  if (std::optional<size_t> ring = zrt::ringOf(program, part.send);
+      isSend && ring)
     started.source.emplace(
         *ring,
         pass.micro() % uint32_t(stages[stage].rings[*ring].slots.size()));
@@ -263,7 +240,7 @@ void Simulation::start(size_t stage, const Pass &pass, const Command &command) {
   started.number = isSend ? channel.messages.size() : channel.expected++;
   if (isSend)
     channel.messages.push_back(
-        {valueOf(command), pass.micro(), part.count, part.type});
+        {zrt::valueOf(command), pass.micro(), part.count, part.type});
   const auto [other, isNew] =
       stages[stage].started.try_emplace({pass.slot, command.ticket}, started);
   if (!isNew)
@@ -323,7 +300,7 @@ bool Simulation::wait(size_t stage, const Pass &pass, Started &started) {
   Message &message = channel.messages[started.number];
   if (started.isSend)
     return message.isTaken;
-  if (message.name != valueOf(*started.command) ||
+  if (message.name != zrt::valueOf(*started.command) ||
       message.micro != pass.micro() || message.count != part.count ||
       message.type != part.type)
     error = nameOf(stage, pass) + ": '" + started.command->label + "' of " +
@@ -424,91 +401,7 @@ std::string Simulation::run() {
   return "";
 }
 
-/// Whether the stage adds the gradient of a parameter up with another one.
-static bool ties(const Program &stage, const std::string &parameter) {
-  return std::any_of(stage.apply.commands.begin(), stage.apply.commands.end(),
-                     [&](const Command &command) {
-                       return command.opcode == Opcode::Start &&
-                              isBetweenTwo(command.collective) &&
-                              valueOf(command) ==
-                                  "tied gradient of " + parameter;
-                     });
-}
-
-/// What is wrong with `parameter`, which `other` has as well.
-static std::string compareParameters(const Program &stage,
-                                     const zrt::Parameter &parameter,
-                                     const Program &other,
-                                     const zrt::Parameter &same) {
-  const auto isTrained = [](const Program &program,
-                            const zrt::Parameter &which) {
-    return program.partitions[size_t(which.partition)].trainable;
-  };
-  const std::string who = "stages " + std::to_string(stage.pipeline.stage) +
-                          " and " + std::to_string(other.pipeline.stage) +
-                          " have the parameter '" + parameter.name + "'";
-  if (parameter.shape != same.shape || parameter.modelType != same.modelType)
-    return who + " in different shapes or types";
-  if (isTrained(stage, parameter) != isTrained(other, same))
-    return who + ", and one of them trains it";
-  if (isTrained(stage, parameter) &&
-      !(ties(stage, parameter.name) && ties(other, parameter.name)))
-    return who + ", and do not add up its gradients";
-  return "";
-}
-
-/// What is stashed lies in one slot, and what is sent and not waited for in its
-/// pass in the stash.
-static std::string findStashFault(const Program &program) {
-  std::string fault;
-  for (const auto &[name, region] : program.regions()) {
-    std::set<uint32_t> waited;
-    for (const Command &command : region->commands)
-      if (command.opcode == Opcode::Wait)
-        waited.insert(command.ticket);
-    for (const Command &command : region->commands) {
-      const std::string what = "'" + command.label + "' in the region " + name +
-                               " of stage " +
-                               std::to_string(program.pipeline.stage);
-      forEachBuffer(command, [&](const zrt::BufferRef &buffer) {
-        if (buffer.arena == zrt::Arena::Stash && buffer.bytes > 0 &&
-            !ringOf(program, buffer))
-          fault = what + " has a buffer in no single slot of the stash";
-      });
-      const bool isCarried = command.opcode == Opcode::Start &&
-                             command.collective == Collective::Send &&
-                             !waited.count(command.ticket);
-      if (isCarried && !ringOf(program, command.parts.front().send))
-        fault = what + " sends after its pass what is not in the stash";
-    }
-  }
-  return fault;
-}
-
-static std::string findParameterFault(const std::vector<Program> &stages) {
-  std::map<std::string, std::pair<const Program *, const zrt::Parameter *>>
-      known;
-  for (const Program &stage : stages)
-    for (const zrt::Parameter &parameter : stage.parameters) {
-      const auto [first, isNew] =
-          known.try_emplace(parameter.name, &stage, &parameter);
-      if (isNew)
-        continue;
-      if (std::string fault = compareParameters(
-              *first->second.first, *first->second.second, stage, parameter);
-          !fault.empty())
-        return fault;
-    }
-  return "";
-}
-
 std::string zrt::findStageFault(const std::vector<Program> &stages) {
-  std::string fault = findParameterFault(stages);
-  for (size_t stage = 0; stage < stages.size() && fault.empty(); ++stage) {
-    fault = findStashFault(stages[stage]);
-    if (stages[stage].pipeline.stage != stage)
-      fault = "stage " + std::to_string(stages[stage].pipeline.stage) +
-              " is number " + std::to_string(stage) + " of all";
-  }
+  const std::string fault = zrt::findStaticFault(stages);
   return fault.empty() ? Simulation(stages).run() : fault;
 }
