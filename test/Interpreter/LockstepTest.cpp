@@ -128,14 +128,12 @@ void judge(StringRef name, ArrayRef<std::pair<StringRef, int64_t>> axes,
   ASSERT_TRUE(model.cutOnly(path, mesh));
   EXPECT_TRUE(isAccepted(model));
   OwningOpRef<ModuleOp> cut = model.local->clone();
-  judgeMutants(
-      model, *cut, [&] { return model.finish(); }, few);
+  judgeMutants(model, *cut, [&] { return model.finish(); }, few);
   model.local = cut->clone();
   ASSERT_TRUE(model.finish());
   EXPECT_TRUE(isAccepted(model));
   OwningOpRef<ModuleOp> differentiated = model.local->clone();
-  judgeMutants(
-      model, *differentiated, [] { return true; }, few);
+  judgeMutants(model, *differentiated, [] { return true; }, few);
 }
 
 void judgeAxis(StringRef name, StringRef axis, int64_t size = 2,
