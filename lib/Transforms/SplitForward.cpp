@@ -108,7 +108,7 @@ void Splitter::waitInPasses() {
     Value pending = start.getPending();
     if (!pending || isa<StartSendOp>(start.getOperation()))
       continue;
-    auto end = llvm::find_if(begins, [&](Operation *begin) {
+    auto *end = llvm::find_if(begins, [&](Operation *begin) {
       return start->isBeforeInBlock(begin);
     });
     if (end == begins.end())

@@ -47,7 +47,7 @@ void DataMover::send(const void *from, uint64_t bytes, int peer, int tag) {
     check(MPI_Isend(static_cast<const char *>(from) + begin, size, MPI_BYTE,
                     peer, tag, comm_, sends_.add()),
           "MPI_Isend");
-    sendPeers_.push_back(peer);
+    sendPeers.push_back(peer);
   }
 }
 
@@ -57,18 +57,18 @@ void DataMover::receive(void *to, uint64_t bytes, int peer, int tag) {
     check(MPI_Irecv(static_cast<char *>(to) + begin, size, MPI_BYTE, peer, tag,
                     comm_, receives_.add()),
           "MPI_Irecv");
-    receivePeers_.push_back(peer);
+    receivePeers.push_back(peer);
   }
 }
 
 std::set<int> DataMover::awaited() const {
   std::set<int> peers;
-  for (size_t i = 0; i < sendPeers_.size(); ++i)
+  for (size_t i = 0; i < sendPeers.size(); ++i)
     if (!sends_.isComplete(i))
-      peers.insert(sendPeers_[i]);
-  for (size_t i = 0; i < receivePeers_.size(); ++i)
+      peers.insert(sendPeers[i]);
+  for (size_t i = 0; i < receivePeers.size(); ++i)
     if (!receives_.isComplete(i))
-      peers.insert(receivePeers_[i]);
+      peers.insert(receivePeers[i]);
   return peers;
 }
 
@@ -108,8 +108,8 @@ bool DataMover::progress() {
       return moved;
     receives_.clear();
     sends_.clear();
-    receivePeers_.clear();
-    sendPeers_.clear();
+    receivePeers.clear();
+    sendPeers.clear();
     step();
     moved = true;
   }
@@ -137,7 +137,7 @@ void DataMover::step() {
 
 void DataMover::cancel() {
   receives_.cancelReceives();
-  receivePeers_.clear();
+  receivePeers.clear();
   parts_ = nullptr;
 }
 

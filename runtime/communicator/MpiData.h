@@ -65,7 +65,7 @@ private:
   std::vector<char> buffer_; ///< two slots of one chunk a rank
   char *aligned_ = nullptr;
   RequestSet sends_, receives_;
-  std::vector<int> sendPeers_, receivePeers_; ///< by request
+  std::vector<int> sendPeers, receivePeers; ///< by request
 
   Collective kind_ = Collective::AllReduce;
   Reduction reduction_ = Reduction::Sum;
