@@ -2,6 +2,8 @@
 
 #include "zero/Verify/Verify.h"
 
+#include "program/ByteCount.h"
+
 using namespace mlir;
 using namespace mlir::zero;
 using namespace mlir::zero::verify;
@@ -16,7 +18,20 @@ static bool isPlanned(const Tables &tables) {
   return tables.step->hasAttr("zero.at");
 }
 
+/// The passes are those of the chunks that the mesh says.
+static LogicalResult verifyPasses(const Tables &tables) {
+  const int64_t passes =
+      llvm::range_size(tables.step.getBody().getOps<ForwardOp>());
+  if (passes == 0 || passes == tables.mesh.chunks)
+    return success();
+  return tables.step.emitOpError("has 'zero.forward' for ")
+         << zrt::plural(passes, "chunk") << ", and the mesh says that a stage "
+         << "has " << tables.mesh.chunks;
+}
+
 LogicalResult verify::verifyRegions(const Tables &tables) {
+  if (failed(verifyPasses(tables)))
+    return failure();
   Type loss;
   for (Operation &region : tables.step.getBody().front()) {
     if (!isa<MicroOp, EvaluateOp>(region))

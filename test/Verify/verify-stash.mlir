@@ -98,3 +98,24 @@ zero.step @train(%x: tensor<4xf32>) training #zero.training<stage = 0, ranks = 1
   }
 }
 }
+
+// -----
+
+module {
+zero.mesh @mesh <pipe = 2, data = 1> stage 0 order "interleaved" chunks 3
+// expected-error@+1 {{has 'zero.forward' for 2 chunks, and the mesh says that a stage has 3}}
+zero.step @train(%x: tensor<4xf32>) training #zero.training<stage = 0, ranks = 1, accumulation = 2> {
+  zero.forward {
+  }
+  zero.forward chunk 1 {
+  }
+  zero.micro chunk 1 {
+    zero.yield
+  }
+  zero.micro {
+    zero.yield
+  }
+  zero.apply {
+  }
+}
+}
