@@ -9,13 +9,6 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-namespace {
-/// A pass of one direction.
-struct Half {
-  int64_t chunk, micro;
-};
-} // namespace
-
 /// Rounds of about as many micro-batches as there are stages, which pass the
 /// chunks one after the other: sizes of rounds that differ by one at most.
 /// Source: Narayanan et al., Efficient Large-Scale Language Model Training on
@@ -29,17 +22,19 @@ static SmallVector<int64_t> sizeRounds(const MeshAxes &mesh, int64_t micros) {
   return sizes;
 }
 
-static SmallVector<Half> listHalves(const MeshAxes &mesh,
-                                    ArrayRef<int64_t> rounds, bool isBackward) {
-  SmallVector<Half> halves;
+/// The passes of one direction.
+static SmallVector<PipelinePass>
+listHalf(const MeshAxes &mesh, ArrayRef<int64_t> rounds, bool isBackward) {
+  SmallVector<PipelinePass> half;
   int64_t first = 0;
   for (int64_t size : rounds) {
     for (int64_t i = 0; i < mesh.chunks; ++i)
       for (int64_t micro = first; micro < first + size; ++micro)
-        halves.push_back({isBackward ? mesh.chunks - 1 - i : i, micro});
+        half.push_back(
+            {isBackward, isBackward ? mesh.chunks - 1 - i : i, micro});
     first += size;
   }
-  return halves;
+  return half;
 }
 
 /// Forward passes before the first backward pass.
@@ -57,20 +52,14 @@ static int64_t countWarmUp(const MeshAxes &mesh, int64_t micros,
 SmallVector<PipelinePass> mlir::zero::listPasses(const MeshAxes &mesh,
                                                  int64_t micros) {
   const SmallVector<int64_t> rounds = sizeRounds(mesh, micros);
-  const auto forward = listHalves(mesh, rounds, /*isBackward=*/false);
-  const auto backward = listHalves(mesh, rounds, /*isBackward=*/true);
+  const auto forward = listHalf(mesh, rounds, /*isBackward=*/false);
+  const auto backward = listHalf(mesh, rounds, /*isBackward=*/true);
   const int64_t warmUp = countWarmUp(mesh, micros, rounds.front());
-  SmallVector<PipelinePass> passes;
-  auto addForward = [&](int64_t index) {
-    passes.push_back(
-        {/*isBackward=*/false, forward[index].chunk, forward[index].micro});
-  };
-  for (int64_t i = 0; i < warmUp; ++i)
-    addForward(i);
-  for (auto [index, half] : llvm::enumerate(backward)) {
+  SmallVector<PipelinePass> passes(forward.begin(), forward.begin() + warmUp);
+  for (auto [index, pass] : llvm::enumerate(backward)) {
     if (warmUp + index < forward.size())
-      addForward(warmUp + index);
-    passes.push_back({/*isBackward=*/true, half.chunk, half.micro});
+      passes.push_back(forward[warmUp + index]);
+    passes.push_back(pass);
   }
   return passes;
 }

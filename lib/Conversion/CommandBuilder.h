@@ -33,8 +33,9 @@ zrt::Mesh describeMesh(const MeshAxes &mesh);
 /// first that asks; null for all ranks.
 uint32_t numberOf(AxesAttr axes, const MeshAxes &mesh, zrt::Mesh &described);
 
-/// Which stage a module is, and in which order it passes `micros` micro-batches
-/// of an update on. \pre The mesh has an axis of stages.
+/// Which stage a module is, in which order it makes the passes of an update,
+/// and the slots of its stash. \pre The mesh has an axis of stages, and memory
+/// is planned.
 zrt::Pipeline describePipeline(StepOp step, const MeshAxes &mesh);
 
 /// A place as the runtime's reference; what has a stride lies over `group`.

@@ -33,7 +33,7 @@ public:
              const CostModel &model);
 
   Timeline run();
-  /// Seconds of one run of a region by itself; what other stages of a pipeline
+  /// One run of a region by itself; what other stages of a pipeline
   /// send is there, and what they take takes no time.
   Timeline measure(const zrt::Region &region);
 

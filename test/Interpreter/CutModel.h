@@ -23,6 +23,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
+#include "gtest/gtest.h"
+
 #include <cmath>
 #include <random>
 
@@ -326,6 +328,22 @@ protected:
   llvm::StringMap<Array> parameters;
   std::vector<Arrays> inputs;
 };
+
+/// Expects values and gradients of a rank that are near those of the whole
+/// model, of which `part` takes what the rank should have of a gradient.
+inline void
+expectNear(Results &found, const Results &wanted, int64_t rank,
+           llvm::function_ref<Array(const Array &, StringRef)> part) {
+  ASSERT_EQ(found.values.size(), wanted.values.size());
+  for (auto [value, other] : llvm::zip_equal(found.values, wanted.values))
+    EXPECT_LE(distance(value, other), kNear) << "a value of rank " << rank;
+  EXPECT_EQ(found.gradients.size(), wanted.gradients.size());
+  for (const auto &entry : wanted.gradients)
+    EXPECT_LE(distance(found.gradients[entry.first()],
+                       part(entry.second, entry.first())),
+              kNear)
+        << "the gradient of " << entry.first().str() << " on rank " << rank;
+}
 
 } // namespace mlir::zero::test
 

@@ -49,15 +49,9 @@ void compare(Model &model, bool evaluating) {
     auto index = static_cast<int64_t>(rank);
     std::optional<Results> wanted = model.runWholeOf(index, evaluating);
     ASSERT_TRUE(wanted);
-    ASSERT_EQ(found.values.size(), wanted->values.size());
-    for (auto [value, other] : llvm::zip_equal(found.values, wanted->values))
-      EXPECT_LE(distance(value, other), kNear) << "a value of rank " << rank;
-    EXPECT_EQ(found.gradients.size(), wanted->gradients.size());
-    for (const auto &entry : wanted->gradients)
-      EXPECT_LE(distance(found.gradients[entry.first()],
-                         model.partOf(entry.second, entry.first(), index)),
-                kNear)
-          << "the gradient of " << entry.first().str() << " on rank " << rank;
+    expectNear(found, *wanted, index, [&](const Array &whole, StringRef name) {
+      return model.partOf(whole, name, index);
+    });
   }
 }
 

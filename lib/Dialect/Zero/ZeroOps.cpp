@@ -373,35 +373,11 @@ LogicalResult StepOp::verify() {
   return verifyChunks();
 }
 
-/// The passes of a stage: forward through chunks 0 to n - 1, and back.
-LogicalResult StepOp::verifyChunks() {
-  const int64_t chunks = llvm::range_size(getBody().getOps<ForwardOp>());
-  int64_t next = 0, left = std::max<int64_t>(chunks, 1);
-  auto report = [](Operation *pass, int64_t found, int64_t wanted) {
-    return pass->emitOpError("is a pass through chunk ")
-           << found << ", wanted chunk " << wanted
-           << ": forward passes from chunk 0 on, and backward passes to it";
-  };
-  for (auto pass : getBody().getOps<ForwardOp>())
-    if (const int64_t wanted = next++;
-        static_cast<int64_t>(pass.getChunk()) != wanted)
-      return report(pass, pass.getChunk(), wanted);
-  for (auto pass : getBody().getOps<MicroOp>())
-    if (const int64_t wanted = pass.getLast() ? 0 : --left;
-        static_cast<int64_t>(pass.getChunk()) != wanted)
-      return report(pass, pass.getChunk(), wanted);
-  return success();
-}
-
 MicroOp StepOp::getLastMicro() {
   MicroOp last;
   for (auto micro : getBody().getOps<MicroOp>())
     last = micro;
   return last;
-}
-
-bool StepOp::beginsBackward(MicroOp region) {
-  return region.getLast() || region == getRegionOp<MicroOp>();
 }
 
 int64_t StepOp::getRunsPerUpdate(Operation *region) {
