@@ -12,6 +12,7 @@
 #include "zero/Conversion/VerifyStages.h"
 
 #include "StageFaults.h"
+#include "StageQueues.h"
 
 #include "program/Collective.h"
 
@@ -402,6 +403,8 @@ std::string Simulation::run() {
 }
 
 std::string zrt::findStageFault(const std::vector<Program> &stages) {
-  const std::string fault = zrt::findStaticFault(stages);
-  return fault.empty() ? Simulation(stages).run() : fault;
+  std::string fault = zrt::findStaticFault(stages);
+  if (fault.empty())
+    fault = Simulation(stages).run();
+  return fault.empty() ? zrt::findQueueFault(stages) : fault;
 }

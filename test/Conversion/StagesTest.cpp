@@ -407,3 +407,25 @@ TEST_F(Stages, ThatWaitForEachOtherAreNamed) {
   EXPECT_NE(fault.find("stage 0"), std::string::npos) << fault;
   EXPECT_NE(fault.find("micro-batch"), std::string::npos) << fault;
 }
+
+/// What ranks of all stages run together is started before a collective of the
+/// first stage, which sends what the others wait for once that is over. In host
+/// memory one collective does not wait for another.
+TEST_F(Stages, ThatWaitForEachOtherOnDevicesAreNamed) {
+  auto programs = compile("accumulation=2 mesh=pipe=3,data=2", tiedModel());
+  ASSERT_EQ(programs.size(), 3u);
+  zrt::Program &first = programs[0];
+  auto &commands = first.apply.commands;
+  const auto isOfAll = [&](const zrt::Command &command) {
+    return command.opcode == zrt::Opcode::Start && !isTransfer(command) &&
+           first.mesh.meet(command.group, first.pipeline.group);
+  };
+  const auto start = std::find_if(commands.begin(), commands.end(), isOfAll);
+  ASSERT_NE(start, commands.end());
+  std::rotate(commands.begin(), start, start + 1);
+  const std::string fault = zrt::findStageFault(programs);
+  EXPECT_EQ(fault.find("on devices no stage can go on: stage 0 in the update "
+                       "waits for 'all_reduce @p1 stored'"),
+            0u)
+      << fault;
+}
