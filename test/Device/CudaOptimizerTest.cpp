@@ -182,7 +182,10 @@ TEST_F(CudaOptimizer, CopiesAccumulatesAndRecords) {
       }
       const std::vector<Array> sum = {randomArray(from, {1023}, 1),
                                       randomArray(DataType::F32, {1023}, 2)};
-      compare(makeSpec("zero.accumulate", sum, {}), sum, 0, control, &program);
+      KernelSpec accumulate = makeSpec("zero.accumulate", sum, {});
+      compare(accumulate, sum, 0, control, &program);
+      accumulate.ints["add"] = {1};
+      compare(accumulate, sum, 0, control, &program);
       const std::vector<Array> one = {randomArray(from, {}, 3)};
       compare(makeSpec("zero.loss_seed", {}, {one[0].type}), one, 0, control,
               &program);

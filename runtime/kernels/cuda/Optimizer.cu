@@ -30,9 +30,10 @@ __global__ void convertKernel(const From *from, To *to, int64_t elements,
 
 template <typename From, typename To>
 __global__ void accumulateKernel(const From *from, To *to, int64_t elements,
-                                 bool whole, const Control *control) {
+                                 bool whole, bool alwaysAdds,
+                                 const Control *control) {
   constexpr int lanes = kLanes<From, To>;
-  const bool first = control->microIndex == 0;
+  const bool first = control->microIndex == 0 && !alwaysAdds;
   forEachPack<lanes>(elements, [=](int64_t i, int count) {
     float values[lanes], sums[lanes];
     loadLanes<lanes>(from, i, count, whole, values);
@@ -254,8 +255,8 @@ void zrt::cuda::copyUpdated(const void *from, void *to, int64_t bytes,
 }
 
 void zrt::cuda::accumulate(DataType fromType, const void *from, DataType toType,
-                           void *to, int64_t elements, const Control *control,
-                           cudaStream_t stream) {
+                           void *to, int64_t elements, bool alwaysAdds,
+                           const Control *control, cudaStream_t stream) {
   if (elements == 0)
     return;
   withType(fromType, [&](auto source) {
@@ -263,9 +264,9 @@ void zrt::cuda::accumulate(DataType fromType, const void *from, DataType toType,
       using From = decltype(source);
       using To = decltype(target);
       accumulateKernel<<<blocksFor(elements / kLanes<From, To> + 1, kThreads),
-                         kThreads, 0, stream>>>(static_cast<const From *>(from),
-                                                static_cast<To *>(to), elements,
-                                                areWide(from, to), control);
+                         kThreads, 0, stream>>>(
+          static_cast<const From *>(from), static_cast<To *>(to), elements,
+          areWide(from, to), alwaysAdds, control);
     });
   });
   checkLaunch("accumulate");

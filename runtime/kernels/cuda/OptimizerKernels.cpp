@@ -54,27 +54,20 @@ private:
 class AccumulateKernel final : public Kernel {
 public:
   AccumulateKernel(const KernelSpec &spec, const KernelContext &context)
-      : context(context), owns(isOwner(spec, context)), from(spec.operands[0]),
-        to(spec.operands[1]) {
-    const int accumulation = context.program->training.accumulation;
-    if (to.type != DataType::F32 && accumulation > 1)
-      refuse(spec, std::string("found a sum of ") +
-                       std::to_string(accumulation) + " micro-batches in " +
-                       nameOf(to.type) + ", wanted f32");
-    if (spec.has("add"))
-      refuse(spec, "adds up gradients of several stages of a pipeline, which "
-                   "GPUs do not do yet");
+      : context(context), owns(isOwner(spec, context)), adds(spec.has("add")),
+        from(spec.operands[0]), to(spec.operands[1]) {
+    checkSum(spec, context);
   }
 
   void run(void *const *buffers, void *) override {
     if (owns)
       accumulate(from.type, buffers[0], to.type, buffers[1], from.elements(),
-                 context.control, context.cuda->stream);
+                 adds, context.control, context.cuda->stream);
   }
 
 private:
   KernelContext context;
-  bool owns;
+  bool owns, adds;
   TensorType from, to;
 };
 

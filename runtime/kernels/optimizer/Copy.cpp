@@ -80,13 +80,7 @@ public:
       : TransferKernel(spec, context) {
     owns = isOwner(spec, context);
     adds = spec.has("add");
-    int accumulation = context.program->training.accumulation;
-    if (to != DataType::F32 && (accumulation > 1 || adds))
-      refuse(spec,
-             std::string("found a sum of ") +
-                 (adds ? "stages"
-                       : std::to_string(accumulation) + " micro-batches") +
-                 " in " + nameOf(to) + ", wanted f32");
+    checkSum(spec, context);
   }
 
   void run(void *const *buffers, void *) override {

@@ -48,6 +48,17 @@ inline bool isOwner(const KernelSpec &spec, const KernelContext &context) {
          spec.integer("owner") == indexInGroup(spec, "group", context);
 }
 
+/// Refuses a zero.accumulate whose sum loses bits with each of several addends.
+inline void checkSum(const KernelSpec &spec, const KernelContext &context) {
+  const int micros = context.program->training.accumulation;
+  const DataType to = spec.operands[1].type;
+  if (to == DataType::F32 || (micros == 1 && !spec.has("add")))
+    return;
+  const std::string what =
+      spec.has("add") ? "stages" : std::to_string(micros) + " micro-batches";
+  refuse(spec, "found a sum of " + what + " in " + nameOf(to) + ", wanted f32");
+}
+
 /// Whether this rank's elements count in what all ranks add up: of those ranks
 /// that hold the same elements, which are the group `copies`, one counts.
 inline bool countsElements(const KernelSpec &spec,

@@ -184,6 +184,26 @@ TEST(OptimizerAccumulate, CopiesThenAdds) {
   }
 }
 
+/// Of what several stages of a pipeline have.
+TEST(OptimizerAccumulate, AddsInTheFirstMicroBatchWhereToldTo) {
+  constexpr size_t elements = 40007;
+  std::mt19937 generator(4);
+  Bench bench(2);
+  bench.control.microIndex = 0;
+  KernelSpec spec = named("zero.accumulate", flat(elements, {F32, F32}));
+  spec.ints["add"] = {1};
+  Values sum(F32, elements), gradient(F32, elements), wanted(F32, elements);
+  sum.randomize(generator, 1);
+  gradient.randomize(generator, 1);
+  for (size_t i = 0; i < elements; ++i)
+    wanted.set(i, sum.get(i) + gradient.get(i));
+  bench.run(spec, {gradient.data(), sum.data()});
+  EXPECT_TRUE(sum == wanted);
+  spec = named("zero.accumulate", flat(4, {BF16, BF16}));
+  spec.ints["add"] = {1};
+  EXPECT_THROW(bench.make(spec), std::invalid_argument);
+}
+
 TEST(OptimizerAccumulate, RefusesSumsInSixteenBits) {
   Bench bench;
   KernelSpec spec = named("zero.accumulate", flat(4, {BF16, BF16}));
