@@ -54,7 +54,8 @@ bool mlir::zero::isCutIntoStages(ModuleOp module) {
 
 /// Gives each function of a stage a name that no other stage has.
 static LogicalResult renameFunctions(ModuleOp stage) {
-  std::string prefix = (stage.getSymName().value_or("") + ".").str();
+  // Names of kernels on GPUs have no dots.
+  std::string prefix = (stage.getSymName().value_or("") + "_").str();
   for (auto function : stage.getOps<func::FuncOp>()) {
     if (function.getSymName().starts_with(prefix))
       continue;
