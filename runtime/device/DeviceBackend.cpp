@@ -3,6 +3,7 @@
 #include "program/ByteCount.h"
 
 #include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <exception>
 #include <thread>
@@ -23,8 +24,29 @@ constexpr size_t padded(size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// The inputs' place in a packet: behind the host's part of the control block.
-constexpr size_t kInputsAt = padded(kControlHostBytes);
+/// The sums of losses and weights, to which a stage without the loss adds
+/// nothing.
+constexpr size_t kSumBytes = 2 * sizeof(double);
+static_assert(offsetof(Control, weightSum) ==
+              offsetof(Control, lossSum) + sizeof(double));
+
+/// Where each input is in a packet, and the bytes of one: behind the host's
+/// part of the control block as in their arena, so that one copy moves all of
+/// them. Inputs of a pipeline are in the stash, each in a place of its own.
+std::vector<size_t> placesOf(const Program &program) {
+  std::vector<size_t> places;
+  const auto &bytes = program.arenaBytes[static_cast<size_t>(Arena::Inputs)];
+  size_t end = padded(kControlHostBytes) + padded(bytes);
+  for (const Input &input : program.inputs) {
+    const bool isStashed = input.buffer.arena == Arena::Stash;
+    places.push_back(
+        isStashed ? end : padded(kControlHostBytes) + input.buffer.offset);
+    if (isStashed)
+      end += padded(input.buffer.bytes);
+  }
+  places.push_back(end);
+  return places;
+}
 
 KernelContext contextOf(const Program &program, const DeviceParts &parts,
                         const Arenas &arenas) {
@@ -40,15 +62,16 @@ KernelContext contextOf(const Program &program, const DeviceParts &parts,
 } // namespace
 
 DeviceBackend::DeviceBackend(const Program &program, DeviceParts given)
-    : program(program), parts(std::move(given)), pinned(*parts.device),
+    : program(program), parts(std::move(given)), inputsAt(placesOf(program)),
+      pinned(*parts.device),
       files(makeFileMemory(program, parts.nvmePath, parts.collectives->rank())),
       memory(program, *parts.device, parts.collectives->memory(), &pinned,
              files.get()),
-      packetBytes(kInputsAt + padded(memory.bytes(Arena::Inputs))),
-      packets(*parts.device, packetBytes * program.training.accumulation),
+      packetBytes(inputsAt.back()),
+      allPackets(packetBytes * program.training.accumulation + kSumBytes),
+      packets(*parts.device, allPackets),
       returned(*parts.device, sizeof(Control)),
-      staged(parts.device->allocate(packetBytes * program.training.accumulation,
-                                    "the micro-batches' inputs")),
+      staged(parts.device->allocate(allPackets, "the micro-batches' inputs")),
       times(*parts.device, *parts.queues, &program),
       communicator(*parts.device, *parts.queues, *parts.collectives, times),
       copies(*parts.device, *parts.queues, times),
@@ -59,6 +82,7 @@ DeviceBackend::DeviceBackend(const Program &program, DeviceParts given)
                contextOf(program, parts, memory)),
       begun(parts.device->makeTimer()), finished(parts.device->makeTimer()),
       exceptions(std::uncaught_exceptions()) {
+  std::memset(packets.data() + allPackets - kSumBytes, 0, kSumBytes);
   executor.setSideCopies(&copies);
   executor.setFileCopies(fileCopies.get());
   executor.setMark([this](const Command *command) {
@@ -113,32 +137,58 @@ const Control &DeviceBackend::control() const {
 void DeviceBackend::fillPacket(int micro, const FillMicro &fill) {
   Control control = this->control();
   std::vector<void *> inputs;
-  const auto *arena = static_cast<char *>(
-      memory.addresses()[static_cast<size_t>(Arena::Inputs)]);
-  for (const Input &input : program.inputs)
-    inputs.push_back(
-        packet(micro) + kInputsAt +
-        (static_cast<char *>(executor.address(input.buffer)) - arena));
+  for (size_t i = 0; i < program.inputs.size(); ++i)
+    inputs.push_back(packet(micro) + inputsAt[i]);
   fill(micro, control, inputs.data());
   std::memcpy(packet(micro), &control, kControlHostBytes);
 }
 
-/// Moves a packet, which is on the device, to where kernels look.
-void DeviceBackend::unpack(int micro) {
-  const char *from = static_cast<char *>(staged) + micro * packetBytes;
-  const auto addresses = memory.addresses();
-  parts.device->copy(addresses[static_cast<size_t>(Arena::Control)], from,
+/// Moves a packet's part of the control block to where kernels look.
+void DeviceBackend::unpackControl(int micro) {
+  parts.device->copy(memory.addresses()[static_cast<size_t>(Arena::Control)],
+                     static_cast<char *>(staged) + micro * packetBytes,
                      kControlHostBytes, compute());
+}
+
+/// The same for the inputs.
+void DeviceBackend::unpackInputs(int micro) {
+  const char *from = static_cast<char *>(staged) + micro * packetBytes;
   if (memory.bytes(Arena::Inputs))
-    parts.device->copy(addresses[static_cast<size_t>(Arena::Inputs)],
-                       from + kInputsAt, memory.bytes(Arena::Inputs),
-                       compute());
+    parts.device->copy(memory.addresses()[static_cast<size_t>(Arena::Inputs)],
+                       from + padded(kControlHostBytes),
+                       memory.bytes(Arena::Inputs), compute());
+  const uint32_t place = uint32_t(micro) % executor.countPlaces();
+  for (size_t i = 0; i < program.inputs.size(); ++i) {
+    const BufferRef &buffer = program.inputs[i].buffer;
+    if (buffer.arena == Arena::Stash)
+      parts.device->copy(executor.addressFor(place, buffer), from + inputsAt[i],
+                         buffer.bytes, compute());
+  }
 }
 
 void DeviceBackend::runStep() {
+  if (program.pipeline.isCut())
+    return runStage();
   for (int micro = 0; micro < program.training.accumulation; ++micro) {
-    unpack(micro);
+    unpackControl(micro);
+    unpackInputs(micro);
     executor.runMicro(micro);
+  }
+  executor.runApply();
+}
+
+/// As `HostBackend` runs a stage.
+void DeviceBackend::runStage() {
+  auto *control = static_cast<char *>(
+      memory.addresses()[static_cast<size_t>(Arena::Control)]);
+  parts.device->copy(control + offsetof(Control, lossSum),
+                     static_cast<char *>(staged) + allPackets - kSumBytes,
+                     kSumBytes, compute());
+  for (const Turn &turn : program.pipeline.order) {
+    unpackControl(int(turn.micro));
+    if (!turn.isBackward && turn.chunk == 0)
+      unpackInputs(int(turn.micro));
+    executor.run(turn);
   }
   executor.runApply();
 }
@@ -200,13 +250,11 @@ void DeviceBackend::runUpdate() {
 }
 
 void DeviceBackend::update(const FillMicro &fill) {
-  const int accumulation = program.training.accumulation;
-  for (int micro = 0; micro < accumulation; ++micro)
+  for (int micro = 0; micro < program.training.accumulation; ++micro)
     fillPacket(micro, fill);
   times.beginUpdate();
   parts.device->record(begun, compute());
-  parts.device->copy(staged, packets.data(), packetBytes * accumulation,
-                     compute());
+  parts.device->copy(staged, packets.data(), allPackets, compute());
   runUpdate();
   secondsOfUpdate = parts.device->elapsed(begun, finished);
   // What runs on into the next update has its times then.
@@ -271,7 +319,8 @@ void DeviceBackend::evaluate(const FillMicro &fill) {
   executor.drain();
   fillPacket(0, fill);
   parts.device->copy(staged, packets.data(), packetBytes, compute());
-  unpack(0);
+  unpackControl(0);
+  unpackInputs(0);
   const Traffic before = executor.traffic();
   executor.runEvaluate();
   sent += executor.traffic() - before;

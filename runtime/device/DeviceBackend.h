@@ -4,7 +4,9 @@
 // of the control block and the inputs. An update then is one copy of all
 // packets, the micro-batches, which each move their packet into place, the
 // apply region, and one copy of the control block back. Nothing between these
-// copies looks at the host, so all of it is one graph.
+// copies looks at the host, so all of it is one graph. A stage of a pipeline
+// has passes in place of micro-batches: the first of a micro-batch moves its
+// inputs into place, and each the control block.
 #ifndef ZERO_RUNTIME_DEVICE_DEVICEBACKEND_H
 #define ZERO_RUNTIME_DEVICE_DEVICEBACKEND_H
 
@@ -64,8 +66,10 @@ private:
   Device::Queue compute() const { return (*parts.queues)[Stream::Compute]; }
   char *packet(int micro) const { return packets.data() + micro * packetBytes; }
   void fillPacket(int micro, const FillMicro &fill);
-  void unpack(int micro);
+  void unpackControl(int micro);
+  void unpackInputs(int micro);
   void runStep();
+  void runStage();
   void captureStep();
   bool isGraph() const;
   void launchStep();
@@ -76,14 +80,16 @@ private:
 
   const Program &program;
   DeviceParts parts;
-  PinnedMemory pinned; ///< of the tier `host`
+  std::vector<size_t> inputsAt; ///< of each input in a packet
+  PinnedMemory pinned;          ///< of the tier `host`
   std::unique_ptr<FileMemory>
       files; ///< of the tier `file`; null: there is none
   Arenas memory;
   size_t packetBytes;
-  Pinned packets;  ///< one a micro-batch
-  Pinned returned; ///< the control block as an update left it
-  void *staged;    ///< the packets, on the device
+  size_t allPackets; ///< their bytes, and zeros for the sums behind them
+  Pinned packets;    ///< one a micro-batch
+  Pinned returned;   ///< the control block as an update left it
+  void *staged;      ///< the packets, on the device
   CommandTimes times;
   StreamCommunicator communicator;
   QueuedCopies copies;

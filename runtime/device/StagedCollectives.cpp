@@ -1,5 +1,9 @@
 #include "device/StagedCollectives.h"
 
+#include <algorithm>
+#include <iterator>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 using namespace zrt;
@@ -93,6 +97,58 @@ void StagedCollectives::enqueue(Stream, Device::Queue queue, Collective kind,
                 scatters ? places[i].part : places[i].bytes, queue);
   }
   device.synchronize(queue);
+}
+
+/// Memory for a message of `bytes`: that of a finished one, if one had as many.
+StagedCollectives::Message &StagedCollectives::beginMessage(size_t bytes) {
+  auto found = std::find_if(
+      messages.begin(), messages.end(), [&](const Message &message) {
+        return !message.isRunning && message.bytes >= bytes;
+      });
+  if (found == messages.end()) {
+    messages.emplace_back();
+    found = std::prev(messages.end());
+    found->memory = std::make_unique<Pinned>(device, bytes);
+    found->bytes = bytes;
+  }
+  found->isRunning = true;
+  return *found;
+}
+
+uint64_t StagedCollectives::enqueueMessage(Device::Queue queue, Collective kind,
+                                           const Transfer &message) {
+  const size_t bytes = message.count * sizeOf(message.type);
+  Message &begun = beginMessage(bytes);
+  begun.queue = queue;
+  begun.transfer = message;
+  begun.isSend = kind == Collective::Send;
+  Transfer staged = message;
+  staged.send = staged.receive = begun.memory->data();
+  if (begun.isSend) {
+    device.copy(begun.memory->data(), message.send, bytes, queue);
+    device.synchronize(queue);
+  }
+  begun.ticket = host.start(kind, Reduction::Sum, {staged});
+  return uint64_t(&begun - messages.data());
+}
+
+/// What is received is on the device when this returns: compute waits for what
+/// the queue held when the message was begun.
+void StagedCollectives::finishMessage(uint64_t number) {
+  Message &message = messages[number];
+  host.wait(message.ticket);
+  if (!message.isSend) {
+    device.copy(message.transfer.receive, message.memory->data(),
+                message.transfer.count * sizeOf(message.transfer.type),
+                message.queue);
+    device.synchronize(message.queue);
+  }
+  message.isRunning = false;
+}
+
+uint64_t LocalCollectives::enqueueMessage(Device::Queue, Collective kind,
+                                          const Transfer &) {
+  throw std::logic_error(std::string(nameOf(kind)) + " of a rank alone");
 }
 
 void LocalCollectives::enqueue(Stream, Device::Queue queue, Collective,

@@ -8,7 +8,9 @@ namespace zrt {
 
 /// Copies to pinned memory, runs the operation there, and copies back. The
 /// host waits for each, so no graph holds them; sums are the host's, in rank
-/// order. For ranks that share a device, and as a reference.
+/// order. A message is in pinned memory of its own until it is finished, since
+/// ranks that send to each other would wait for ever. For ranks that share a
+/// device, and as a reference.
 class StagedCollectives final : public CollectiveQueue {
 public:
   /// Both are borrowed.
@@ -22,6 +24,9 @@ public:
   void enqueue(Stream stream, Device::Queue queue, Collective kind,
                Reduction reduction,
                const std::vector<Transfer> &parts) override;
+  uint64_t enqueueMessage(Device::Queue queue, Collective kind,
+                          const Transfer &message) override;
+  void finishMessage(uint64_t number) override;
   std::unique_ptr<CollectiveQueue> makeGroup(const Mesh &mesh,
                                              uint32_t group) override;
   void check() override { host.checkPeers(); }
@@ -35,11 +40,23 @@ private:
   StagedCollectives(Device &device, std::unique_ptr<Communicator> group);
   char *reserve(size_t bytes);
 
+  /// A message that was begun.
+  struct Message {
+    Device::Queue queue = nullptr;
+    Transfer transfer; ///< on the device
+    Communicator::Ticket ticket = 0;
+    std::unique_ptr<Pinned> memory;
+    size_t bytes = 0; ///< of the memory
+    bool isSend = false, isRunning = false;
+  };
+  Message &beginMessage(size_t bytes);
+
   Device &device;
   std::unique_ptr<Communicator> owned; ///< a group's
   Communicator &host;
   std::unique_ptr<Pinned> memory;
   size_t size = 0;
+  std::vector<Message> messages; ///< by number; their memory is used again
 };
 
 /// One rank alone: an operation is a copy, and nothing where it is in place.
@@ -55,6 +72,9 @@ public:
   void enqueue(Stream stream, Device::Queue queue, Collective kind,
                Reduction reduction,
                const std::vector<Transfer> &parts) override;
+  /// A rank alone has nobody to send to.
+  uint64_t enqueueMessage(Device::Queue queue, Collective kind,
+                          const Transfer &message) override;
   std::unique_ptr<CollectiveQueue> makeGroup(const Mesh &, uint32_t) override {
     return std::make_unique<LocalCollectives>(device);
   }

@@ -1,10 +1,14 @@
 #include "device/StreamCommunicator.h"
 
+#include "program/Collective.h"
+
 #include <utility>
 
 using namespace zrt;
 
 CollectiveQueue::~CollectiveQueue() = default;
+
+void CollectiveQueue::finishMessage(uint64_t) {}
 
 StreamCommunicator::StreamCommunicator(Device &device, const Queues &queues,
                                        CollectiveQueue &library,
@@ -23,12 +27,32 @@ std::unique_ptr<Communicator> StreamCommunicator::makeGroup(const Mesh &mesh,
       new StreamCommunicator(*this, library.makeGroup(mesh, group)));
 }
 
-void StreamCommunicator::enqueue(Stream stream, Collective kind,
-                                 Reduction reduction,
-                                 const std::vector<Transfer> &parts) {
-  times.beginOn(queues[stream]);
-  library.enqueue(stream, queues[stream], kind, reduction, parts);
-  times.endOn(queues[stream]);
+StreamCommunicator::~StreamCommunicator() {
+  for (const auto &[way, queue] : ways)
+    device.destroy(queue);
+}
+
+Device::Queue StreamCommunicator::queueFor(Stream stream, Collective kind,
+                                           const std::vector<Transfer> &parts) {
+  if (!isBetweenTwo(kind))
+    return queues[library.queueOf(stream)];
+  Device::Queue &queue =
+      ways[{parts.front().root, kind == Collective::Send, parts.front().lane}];
+  if (!queue)
+    queue = device.makeQueue(/*highPriority=*/true);
+  return queue;
+}
+
+void StreamCommunicator::enqueue(Stream stream, Device::Queue queue,
+                                 Collective kind, Reduction reduction,
+                                 const std::vector<Transfer> &parts,
+                                 Pending &operation) {
+  times.beginOn(queue);
+  if (isBetweenTwo(kind))
+    operation.message = library.enqueueMessage(queue, kind, parts.front());
+  else
+    library.enqueue(stream, queue, kind, reduction, parts);
+  times.endOn(queue);
 }
 
 Communicator::Ticket
@@ -42,30 +66,33 @@ StreamCommunicator::startOn(Stream stream, Collective kind, Reduction reduction,
                             const std::vector<Transfer> &parts) {
   if (freeTickets.empty()) {
     freeTickets.push_back(pending.size());
-    pending.push_back(nullptr);
+    pending.emplace_back();
   }
   const Ticket ticket = freeTickets.back();
   freeTickets.pop_back();
-  const Device::Queue queue = queues[stream];
-  if (stream == Stream::Compute) {
-    enqueue(stream, kind, reduction, parts);
+  const Device::Queue queue = queueFor(stream, kind, parts);
+  Pending &operation = pending[ticket];
+  if (queue == queues[Stream::Compute]) {
+    enqueue(stream, queue, kind, reduction, parts, operation);
     return ticket;
   }
   const Device::Event ready = events.take(), done = events.take();
   device.record(ready, queues[Stream::Compute]);
   device.wait(queue, ready);
   events.give(ready);
-  enqueue(stream, kind, reduction, parts);
+  enqueue(stream, queue, kind, reduction, parts, operation);
   device.record(done, queue);
-  pending[ticket] = done;
+  operation.done = done;
   return ticket;
 }
 
 void StreamCommunicator::wait(Ticket ticket) {
-  if (const Device::Event done = pending[ticket]) {
-    device.wait(queues[Stream::Compute], done);
-    events.give(done);
-    pending[ticket] = nullptr;
+  const Pending operation = std::exchange(pending[ticket], {});
+  if (operation.message)
+    library.finishMessage(*operation.message);
+  if (operation.done) {
+    device.wait(queues[Stream::Compute], operation.done);
+    events.give(operation.done);
   }
   freeTickets.push_back(ticket);
 }

@@ -5,10 +5,14 @@
 #include "communicator/Communicator.h"
 #include "device/CommandTimes.h"
 
+#include <map>
+#include <optional>
+#include <tuple>
+
 namespace zrt {
 
 /// A library of collectives over device memory: NCCL, or copies through the
-/// host. Between `begin` and `end` come the parts of one operation.
+/// host.
 class CollectiveQueue {
 public:
   virtual ~CollectiveQueue();
@@ -23,6 +27,16 @@ public:
   virtual void enqueue(Stream stream, Device::Queue queue, Collective kind,
                        Reduction reduction,
                        const std::vector<Transfer> &parts) = 0;
+  /// The stream on whose queue the collectives of `stream` run.
+  virtual Stream queueOf(Stream stream) const { return stream; }
+  /// Begins to send or to receive one message on `queue`, which has those of
+  /// its other rank, direction and lane alone; the number by which
+  /// `finishMessage` knows it.
+  virtual uint64_t enqueueMessage(Device::Queue queue, Collective kind,
+                                  const Transfer &message) = 0;
+  /// Does what is left of a message, before anything waits for `queue` behind
+  /// it.
+  virtual void finishMessage(uint64_t number);
   /// Throws CommunicationError where an operation failed on any rank, as far
   /// as is known here.
   virtual void check() = 0;
@@ -41,13 +55,17 @@ public:
   virtual std::string describe() const = 0;
 };
 
-/// A start waits, on its stream, for what compute holds by then; a wait makes
-/// compute wait for the start. The host waits for neither.
+/// A start waits, on its queue, for what compute holds by then; a wait makes
+/// compute wait for the start. The host waits for neither. Collectives have the
+/// queue of their stream. Messages between two ranks have one for each other
+/// rank, direction and lane: a rank that is slow to take one keeps nothing
+/// else.
 class StreamCommunicator final : public Communicator {
 public:
   /// All are borrowed.
   StreamCommunicator(Device &device, const Queues &queues,
                      CollectiveQueue &library, CommandTimes &times);
+  ~StreamCommunicator() override;
 
   int rank() const override { return library.rank(); }
   int ranks() const override { return library.ranks(); }
@@ -71,8 +89,20 @@ public:
 private:
   StreamCommunicator(const StreamCommunicator &parent,
                      std::unique_ptr<CollectiveQueue> group);
-  void enqueue(Stream stream, Collective kind, Reduction reduction,
-               const std::vector<Transfer> &parts);
+  /// The other rank, whether it receives, and the lane.
+  using Way = std::tuple<int, bool, uint32_t>;
+  struct Pending {
+    /// When the operation is done. Null: it ran on compute, or its wait is
+    /// queued.
+    Device::Event done = nullptr;
+    std::optional<uint64_t> message;
+  };
+
+  Device::Queue queueFor(Stream stream, Collective kind,
+                         const std::vector<Transfer> &parts);
+  void enqueue(Stream stream, Device::Queue queue, Collective kind,
+               Reduction reduction, const std::vector<Transfer> &parts,
+               Pending &operation);
 
   Device &device;
   const Queues &queues;
@@ -80,9 +110,8 @@ private:
   CollectiveQueue &library;
   CommandTimes &times;
   Events events;
-  /// By ticket: when the operation is done. Null: it ran on compute, or its
-  /// wait is queued.
-  std::vector<Device::Event> pending;
+  std::map<Way, Device::Queue> ways;
+  std::vector<Pending> pending; ///< by ticket
   std::vector<Ticket> freeTickets;
 };
 

@@ -42,11 +42,14 @@ struct Outcome {
   std::string events; ///< of a trace
 };
 
-/// Small numbers that follow from rank, update, micro-batch and place: they
-/// are ids of every vocabulary.
+/// Small numbers that follow from the rank's samples, update, micro-batch and
+/// place: they are ids of every vocabulary. No `inputs`: they are there.
 void fillInputs(const Program &program, int rank, int update, int micro,
                 void *const *inputs) {
-  uint32_t state = uint32_t(((update * 31 + micro) * 31 + rank) * 31 + 1);
+  if (!inputs)
+    return;
+  const int samples = int(program.sampleIndex(rank));
+  uint32_t state = uint32_t(((update * 31 + micro) * 31 + samples) * 31 + 1);
   for (size_t i = 0; i < program.inputs.size(); ++i) {
     const TensorType &type = program.inputs[i].type;
     std::memset(inputs[i], 0, type.bytes());
@@ -167,26 +170,27 @@ Simulated makeSimulated(const Parts &from, Communicator &communicator,
 Outcome trainSimulated(const ProgramLibrary &library,
                        Communicator &communicator, const Settings &settings) {
   ThreadPool pool(1);
+  const Program &program = library.programOf(communicator.rank());
   const Simulated made =
-      makeSimulated({library.program, library.kernels, library.kernelCount},
+      makeSimulated({program, library.kernels, library.kernelCount},
                     communicator, pool, settings);
   DeviceBackend &backend = *made.backend;
   const SimulatedDevice &calls = *made.device;
-  TraceLog log(library.program, kUpdates, backend.timesOperations());
+  TraceLog log(program, kUpdates, backend.timesOperations());
   Outcome outcome = settings.record
-                        ? record(library.program, backend)
-                        : train(library.program, backend, communicator.rank(),
+                        ? record(program, backend)
+                        : train(program, backend, communicator.rank(),
                                 settings.trace ? &log : nullptr);
   if (communicator.rank() == 0) {
     const CallCounts &c = calls.counts;
     std::printf("kernels %lld, collectives %lld of %lld parts, copies %lld\n"
                 "records %lld, waits %lld, host waits %lld\n"
-                "captures %lld, launches %lld, ranges %lld\n",
+                "captures %lld, launches %lld, ranges %lld, messages %lld\n",
                 (long long)c.kernels, (long long)c.collectives,
                 (long long)c.parts, (long long)c.copies, (long long)c.records,
                 (long long)c.waits, (long long)c.hostWaits,
                 (long long)c.captures, (long long)c.launches,
-                (long long)c.ranges);
+                (long long)c.ranges, (long long)c.messages);
   }
   return outcome;
 }
@@ -194,10 +198,10 @@ Outcome trainSimulated(const ProgramLibrary &library,
 Outcome trainOnHost(const ProgramLibrary &library, Communicator &communicator) {
   BackendOptions options;
   options.threads = 1;
-  HostBackend backend(
-      {library.program, options, library.kernels, library.kernelCount},
-      communicator, library.program.training.ranks, makeHostKernel);
-  return train(library.program, backend, communicator.rank());
+  const Program &program = library.programOf(communicator.rank());
+  HostBackend backend({program, options, library.kernels, library.kernelCount},
+                      communicator, program.training.ranks, makeHostKernel);
+  return train(program, backend, communicator.rank());
 }
 
 /// Calls `body` on a thread for each rank; rethrows the first failure.
@@ -230,7 +234,7 @@ int calibrateSimulated(const ProgramLibrary &library,
                        const Settings &settings) {
   BackendOptions options;
   options.threads = 1;
-  const int ranks = library.program.training.ranks;
+  const int ranks = library.programOf(0).training.ranks;
   ThreadPool pool(1);
   const BackendMaker makeBackend = [&](const BackendSetup &setup,
                                        Communicator &communicator, int) {
@@ -239,7 +243,7 @@ int calibrateSimulated(const ProgramLibrary &library,
         .backend;
   };
   const CalibrationRun run{
-      {library.program, options, library.kernels, library.kernelCount},
+      {library.programOf(0), options, library.kernels, library.kernelCount},
       makeBackend,
       /*seed=*/0,
       settings.calibrate,
@@ -253,7 +257,7 @@ int calibrateSimulated(const ProgramLibrary &library,
 
 int check(const Settings &settings) {
   const ProgramLibrary library(settings.path);
-  const int ranks = library.program.training.ranks;
+  const int ranks = library.programOf(0).training.ranks;
   if (settings.calibrate)
     return calibrateSimulated(library, settings);
   if (settings.record) {

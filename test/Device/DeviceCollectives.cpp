@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 
 using namespace zrt;
 using namespace zrt::test;
@@ -164,13 +165,78 @@ void checkGroups(Rank &rank, Communicator &host) {
     }
 }
 
+/// A message, as its two ranks know it.
+struct Letter {
+  uint32_t lane;
+  float value;
+};
+constexpr Letter kSent[] = {{0, 1}, {0, 2}, {1, 3}, {0, 4}, {1, 5}};
+constexpr size_t kReceived[] = {2, 0, 1, 4, 3}; ///< of those, in this order
+constexpr uint64_t kLetter = 4096;              ///< elements
+
+/// Both ranks start to send all before they receive any.
+void checkMessages(Rank &rank, Communicator &host) {
+  const int peer = 1 - host.rank();
+  const auto place = [&](size_t i) {
+    return reinterpret_cast<float *>(rank.block) + i * kLetter;
+  };
+  const auto start = [&](Collective kind, size_t letter, float *at) {
+    const Transfer message{
+        at, at, kLetter, DataType::F32, peer, kSent[letter].lane};
+    rank.communicator.admit(kind, Reduction::Sum, {message});
+    return rank.communicator.startOn(Stream::Exchange, kind, Reduction::Sum,
+                                     {message});
+  };
+  std::vector<Communicator::Ticket> sends;
+  for (size_t i = 0; i < std::size(kSent); ++i) {
+    const std::vector<float> values(kLetter,
+                                    kSent[i].value + float(100 * host.rank()));
+    rank.memory->write(place(i), values.data(), kLetter * sizeof(float));
+  }
+  host.barrier();
+  for (size_t i = 0; i < std::size(kSent); ++i)
+    sends.push_back(start(Collective::Send, i, place(i)));
+  for (size_t i : kReceived)
+    rank.communicator.wait(
+        start(Collective::Receive, i, place(std::size(kSent) + i)));
+  for (Communicator::Ticket send : sends)
+    rank.communicator.wait(send);
+  rank.device->synchronize(rank.queues[Stream::Compute]);
+  for (size_t i = 0; i < std::size(kSent); ++i) {
+    std::vector<float> values(kLetter);
+    rank.memory->read(values.data(), place(std::size(kSent) + i),
+                      kLetter * sizeof(float));
+    for (float value : values)
+      ASSERT_EQ(value, kSent[i].value + float(100 * peer)) << i;
+  }
+  host.barrier();
+}
+
 } // namespace
+
+std::vector<Command> zrt::test::messagesWith(int peer) {
+  std::vector<Command> commands;
+  for (Collective kind : {Collective::Send, Collective::Receive})
+    for (const Letter &letter : kSent) {
+      Command command;
+      command.opcode = Opcode::Start;
+      command.collective = kind;
+      command.stream = Stream::Exchange;
+      command.parts.emplace_back();
+      command.parts.back().root = peer;
+      command.parts.back().lane = letter.lane;
+      commands.push_back(command);
+    }
+  return commands;
+}
 
 void zrt::test::checkCollectives(int ranks, const DeviceMaker &make) {
   onRanks(ranks, [&](Communicator &host) {
     Rank rank(make, host);
     checkEach(rank, host);
     checkGroups(rank, host);
+    if (ranks == 2)
+      checkMessages(rank, host);
     rank.library->check();
   });
 }

@@ -15,10 +15,15 @@ struct DeviceMaker {
       collectives;
 };
 
+/// Starts of messages from and to `peer`, as `checkCollectives` has them: those
+/// of a library that asks a program.
+std::vector<Command> messagesWith(int peer);
+
 /// Every kind, reduction and type of whole programs on `ranks` threads, in
 /// place and not, grouped, on two streams at once, in memory that the library
 /// gives where it gives any. Sums of two ranks have one order, so all bits
-/// count: 1 or 2 ranks.
+/// count: 1 or 2 ranks. Two of them also send each other messages, which
+/// neither receives in the order in which they are sent.
 void checkCollectives(int ranks, const DeviceMaker &make);
 
 } // namespace zrt::test

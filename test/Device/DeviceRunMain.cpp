@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
     embedded.attention = cudaAttention();
     const bool hasKernels = *library.find<int64_t>("zero_device_image_size");
     const auto *image = library.find<unsigned char>("zero_device_image");
-    return runTrainer(argc - 1, argv + 1, library.program, embedded,
+    return runTrainer(argc - 1, argv + 1, library.stages, embedded,
                       cudaBackends(hasKernels ? image : nullptr), std::cout,
                       std::cerr);
   } catch (const std::exception &error) {

@@ -160,7 +160,11 @@ TEST_F(Nccl, SeveralRanksInAGraph) {
 DeviceMaker makerOf(int devices, NcclOptions options) {
   return {[devices](int rank) { return makeCudaDevice(rank % devices); },
           [options](Device &device, Communicator &host) {
-            return makeNccl(programWithCollectives(), device, host, options);
+            Program program = programWithCollectives();
+            if (host.ranks() == 2)
+              for (const Command &command : messagesWith(1 - host.rank()))
+                program.micro.commands.push_back(command);
+            return makeNccl(program, device, host, options);
           }};
 }
 

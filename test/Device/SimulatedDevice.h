@@ -13,6 +13,7 @@
 #include "engine/Executor.h"
 
 #include <functional>
+#include <list>
 #include <map>
 #include <stdexcept>
 
@@ -35,7 +36,7 @@ struct Access {
 struct CallCounts {
   int64_t copies = 0, kernels = 0, collectives = 0, parts = 0, records = 0,
           waits = 0, captures = 0, launches = 0, ranges = 0, hostWaits = 0,
-          timers = 0, registered = 0, hostCalls = 0;
+          messages = 0, timers = 0, registered = 0, hostCalls = 0;
 };
 
 class SimulatedDevice final : public Device {
@@ -113,7 +114,7 @@ public:
   SimulatedCollectives(const SimulatedCollectives &parent,
                        std::unique_ptr<Communicator> group)
       : parent(&parent), device(parent.device), owned(std::move(group)),
-        host(*owned) {}
+        host(*owned), sent(parent.sent) {}
   int rank() const override { return host.rank(); }
   int ranks() const override { return host.ranks(); }
   bool isCapturable() const override { return true; }
@@ -122,9 +123,11 @@ public:
   void enqueue(Stream stream, Device::Queue queue, Collective kind,
                Reduction reduction,
                const std::vector<Transfer> &parts) override;
+  uint64_t enqueueMessage(Device::Queue queue, Collective kind,
+                          const Transfer &message) override;
   std::unique_ptr<CollectiveQueue> makeGroup(const Mesh &mesh,
                                              uint32_t group) override;
-  void check() override { host.checkPeers(); }
+  void check() override;
   void abort() override { ++*aborts; }
   Memory *memory() override { return this; }
   std::string describe() const override { return "simulated collectives"; }
@@ -142,11 +145,20 @@ private:
   }
   void requireKnown(const void *address, size_t bytes) const;
 
+  /// What was sent by this rank, which others may not have taken.
+  struct Sent {
+    Communicator *host = nullptr;
+    Communicator::Ticket ticket = 0;
+    std::string bytes;
+  };
+
   std::map<const char *, uint64_t> known; ///< by begin
   const SimulatedCollectives *parent = nullptr;
   SimulatedDevice &device;
   std::unique_ptr<Communicator> owned;
   Communicator &host;
+  /// Of all groups.
+  std::shared_ptr<std::list<Sent>> sent = std::make_shared<std::list<Sent>>();
 };
 
 /// Host kernels, queued on `queue` of `device`; where that does not execute,

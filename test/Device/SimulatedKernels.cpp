@@ -73,6 +73,36 @@ void SimulatedCollectives::enqueue(Stream, Device::Queue queue, Collective kind,
       [this, kind, reduction, parts] { host.run(kind, reduction, parts); });
 }
 
+/// What is sent leaves at once, as from a device whose peers are never late;
+/// `check` waits until it was taken.
+uint64_t SimulatedCollectives::enqueueMessage(Device::Queue queue,
+                                              Collective kind,
+                                              const Transfer &message) {
+  ++device.counts.messages;
+  const bool isSend = kind == Collective::Send;
+  const void *place = isSend ? message.send : message.receive;
+  const size_t bytes = message.count * sizeOf(message.type);
+  device.run(queue, nameOf(kind), {{place, bytes, !isSend}},
+             [this, kind, isSend, message, bytes] {
+               if (!isSend)
+                 return host.run(kind, Reduction::Sum, {message});
+               Sent &made = sent->emplace_back();
+               made.bytes.assign(static_cast<const char *>(message.send),
+                                 bytes);
+               Transfer copy = message;
+               copy.send = made.bytes.data();
+               made.host = &host;
+               made.ticket = host.start(kind, Reduction::Sum, {copy});
+             });
+  return 0;
+}
+
+void SimulatedCollectives::check() {
+  host.checkPeers();
+  for (; !sent->empty(); sent->pop_front())
+    sent->front().host->wait(sent->front().ticket);
+}
+
 //===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//

@@ -10,6 +10,7 @@
 #include "kernels/cuda/CudnnAttention.h"
 
 #include <cstdlib>
+#include <mutex>
 #include <stdexcept>
 
 using namespace zrt;
@@ -129,11 +130,24 @@ void tuneProducts(const std::string &file, DeviceParts &parts,
   parts.afterPlan = [tuning] { return tuning->finish(); };
 }
 
+/// A queue that shares a connection to the device with another one may wait for
+/// its work: of 8, which is CUDA's default, messages between stages and what
+/// they wait for would share some. CUDA reads the variable with its first use
+/// of the device.
+void allowManyQueues() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0);
+  });
+}
+
 } // namespace
 
 BackendMaker zrt::cudaBackends(const void *image) {
   return [image](const BackendSetup &setup, Communicator &communicator,
                  int) -> std::unique_ptr<Backend> {
+    if (setup.program.pipeline.isCut())
+      allowManyQueues();
     DeviceParts parts;
     parts.device = makeCudaDevice(deviceOf(setup, communicator));
     parts.queues = std::make_unique<Queues>(*parts.device);

@@ -1,16 +1,17 @@
 #include "device/cuda/Nccl.h"
 
+#include "device/cuda/NcclChannels.h"
 #include "device/cuda/NcclMemory.h"
+#include "device/cuda/NcclMessages.h"
 #include "kernels/cuda/Context.h"
 #include "kernels/cuda/Launchers.h"
+#include "program/Collective.h"
 #include "program/NcclParts.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <exception>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -19,62 +20,13 @@ using namespace zrt::nccl;
 
 namespace {
 
-ncclDataType_t typeOf(DataType type) {
-  switch (type) {
-  case DataType::F32:
-    return ncclFloat32;
-  case DataType::F16:
-    return ncclFloat16;
-  case DataType::BF16:
-    return ncclBfloat16;
-  case DataType::F64:
-    return ncclFloat64;
-  case DataType::I1:
-  case DataType::I8:
-    return ncclInt8;
-  case DataType::I32:
-    return ncclInt32;
-  case DataType::I64:
-    return ncclInt64;
-  case DataType::U16:
-    break;
-  }
-  throw std::invalid_argument(std::string("NCCL has no elements of ") +
-                              nameOf(type));
-}
-
-/// Collectives of several communicators may run at once only in an order that
-/// NCCL keeps, from 2.26 on: that of the host's calls, which is one for all
-/// ranks. NCCL reads the variable when it starts, so it is set before.
-bool ordersCommunicators() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    ::setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", /*overwrite=*/0);
-  });
-  return versionCode() >= NCCL_VERSION(2, 26, 0);
-}
-
-/// A communicator a stream that the program uses.
-struct Channels {
-  std::array<Channel, kCountOf<Stream>> all;
-  std::array<size_t, kCountOf<Stream>> ofStream = {};
-
-  const Channel &operator[](Stream stream) const {
-    return all[ofStream[static_cast<size_t>(stream)]];
-  }
-  /// Adds those that are open to `to`.
-  void listOpen(std::vector<Channel *> &to) {
-    for (Channel &channel : all)
-      if (channel.isOpen())
-        to.push_back(&channel);
-  }
-};
-
 /// What the ranks of one group do: those of all, or of a group of the mesh.
 class GroupQueue : public CollectiveQueue {
 public:
-  GroupQueue(Communicator &host, Channels &channels)
-      : host(host), channels(channels) {}
+  /// `messages` is null where the group has none. All are borrowed.
+  GroupQueue(Communicator &host, Channels &channels,
+             const std::unique_ptr<Messages> &messages)
+      : host(host), channels(channels), messages(messages) {}
 
   int rank() const override { return host.rank(); }
   int ranks() const override { return host.ranks(); }
@@ -118,6 +70,16 @@ public:
     channel.settle();
   }
 
+  uint64_t enqueueMessage(Device::Queue queue, Collective kind,
+                          const Transfer &message) override {
+    messages->enqueue(queue, kind, message);
+    return 0;
+  }
+
+  Stream queueOf(Stream stream) const override {
+    return channels.queueOf(stream);
+  }
+
   std::unique_ptr<CollectiveQueue> makeGroup(const Mesh &, uint32_t) override {
     throw std::logic_error("a group of a mesh has no groups");
   }
@@ -126,11 +88,15 @@ public:
     for (const Channel &channel : channels.all)
       if (channel.isOpen())
         channel.checkOperations();
+    if (messages)
+      messages->checkOperations();
   }
   /// Of a group: the other ranks' channels go on.
   void abort() override {
     std::vector<Channel *> open;
     channels.listOpen(open);
+    if (messages)
+      messages->listOpen(open);
     Channel::abort(open);
   }
   std::string describe() const override { return "NCCL " + ncclVersion(); }
@@ -166,14 +132,10 @@ private:
     case Collective::AllToAll:
       return exchange(channel, on, part);
     case Collective::Send:
-      return nccl::check(
-          ncclSend(part.send, part.count, type, part.root, channel.comm(), on),
-          "ncclSend");
     case Collective::Receive:
-      return nccl::check(ncclRecv(part.receive, part.count, type, part.root,
-                                  channel.comm(), on),
-                         "ncclRecv");
+      break;
     }
+    throw std::logic_error(std::string(nameOf(kind)) + " is no collective");
   }
 
   /// In a group, so that no send waits for a receive.
@@ -197,6 +159,7 @@ private:
 
   Communicator &host;
   Channels &channels;
+  const std::unique_ptr<Messages> &messages;
 };
 
 /// The groups of a mesh are made with it, so that the memory of collectives is
@@ -205,16 +168,20 @@ class Nccl final : public CollectiveQueue {
 public:
   Nccl(const Program &program, Device &device, Communicator &host,
        const NcclOptions &options)
-      : host(host), all(host, channels) {
+      : host(host), device(device), timeoutSeconds(options.timeoutSeconds),
+        isCut(program.pipeline.isCut()), all(host, channels, messages) {
     try {
-      connect(program, options.timeoutSeconds);
-      connectGroups(program);
+      const Uses uses(program, host);
+      connect(program, uses);
+      connectGroups(program, uses);
+      connectMessages(program);
     } catch (...) {
       abort();
       throw;
     }
+    // Windows are of one size on all ranks, and arenas of stages are not.
     if (options.registers)
-      known.emplace(device, openChannels(), options.windows);
+      known.emplace(device, openChannels(), options.windows && !isCut);
   }
 
   /// After a failure peers may wait for ever: then nothing is finished.
@@ -233,7 +200,14 @@ public:
 
   int rank() const override { return host.rank(); }
   int ranks() const override { return host.ranks(); }
-  bool isCapturable() const override { return true; }
+  /// CUDA does not promise that branches of a graph run side by side, as
+  /// messages of several ways must.
+  bool isCapturable() const override { return !isCut; }
+  Stream queueOf(Stream stream) const override { return all.queueOf(stream); }
+  uint64_t enqueueMessage(Device::Queue queue, Collective kind,
+                          const Transfer &message) override {
+    return all.enqueueMessage(queue, kind, message);
+  }
   void admit(Collective kind, Reduction reduction,
              const std::vector<Transfer> &parts) const override {
     all.admit(kind, reduction, parts);
@@ -246,15 +220,14 @@ public:
   std::unique_ptr<CollectiveQueue> makeGroup(const Mesh &,
                                              uint32_t group) override {
     Group &made = groups.at(group);
-    return std::make_unique<GroupQueue>(*made.host, made.channels);
+    return std::make_unique<GroupQueue>(*made.host, made.channels,
+                                        made.messages);
   }
 
   void check() override {
     all.check();
     for (auto &[index, group] : groups)
-      for (const Channel &channel : group.channels.all)
-        if (channel.isOpen())
-          channel.checkOperations();
+      GroupQueue(*group.host, group.channels, group.messages).check();
   }
 
   void abort() override { Channel::abort(openChannels()); }
@@ -270,55 +243,76 @@ private:
   struct Group {
     std::unique_ptr<Communicator> host;
     Channels channels;
+    std::unique_ptr<Messages> messages;
   };
-
-  /// Calls `body` with each stream and group that a collective names.
-  template <typename Body>
-  static void forEachUse(const Program &program, Body body) {
-    for (const auto &[name, region] : program.regions())
-      for (const Command &command : region->commands)
-        if (command.opcode == Opcode::Start)
-          body(static_cast<size_t>(command.stream), command.group);
-  }
 
   /// Those of all ranks are there for every stream that a group uses, too: a
   /// group's are split from them.
-  void connect(const Program &program, double timeoutSeconds) {
-    const bool ordered = ordersCommunicators();
-    forEachUse(program, [&](size_t stream, uint32_t) {
-      channels.ofStream[stream] = ordered ? stream : 0;
-      Channel &channel = channels.all[channels.ofStream[stream]];
+  void connect(const Program &program, const Uses &uses) {
+    channels.areOrdered = ordersCommunicators(program);
+    uses.forEach([&](uint32_t, Stream stream) {
+      Channel &channel = channels.of(stream);
       if (!channel.isOpen())
         channel.connect(host, timeoutSeconds);
     });
   }
 
-  void connectGroups(const Program &program) {
-    forEachUse(program, [&](size_t stream, uint32_t index) {
+  /// A pipeline's groups are all there, as `Executor` makes them.
+  void connectGroups(const Program &program, const Uses &uses) {
+    for (uint32_t index = kAllRanks + 1;
+         isCut && index < program.mesh.groups.size(); ++index)
+      groupOf(program, index);
+    uses.forEach([&](uint32_t index, Stream stream) {
       if (index == kAllRanks)
         return;
-      Group &group = groups[index];
-      if (!group.host)
-        group.host = host.makeGroup(program.mesh, index);
-      const size_t at = channels.ofStream[stream];
-      group.channels.ofStream[stream] = at;
-      if (!group.channels.all[at].isOpen())
-        group.channels.all[at].split(
-            channels.all[at], int(program.mesh.numberOf(index, rank())),
-            int(program.mesh.indexIn(index, rank())), *group.host);
+      Group &group = groupOf(program, index);
+      Channel &channel = group.channels.of(stream);
+      if (!channel.isOpen())
+        channel.split(channels.of(stream),
+                      int(program.mesh.numberOf(index, rank())),
+                      int(program.mesh.indexIn(index, rank())), *group.host);
     });
+  }
+
+  Group &groupOf(const Program &program, uint32_t index) {
+    Group &group = groups[index];
+    group.channels.areOrdered = channels.areOrdered;
+    if (!group.host)
+      group.host = host.makeGroup(program.mesh, index);
+    return group;
+  }
+
+  void connectMessages(const Program &program) {
+    const auto make = [&](uint32_t index, Communicator &ranks,
+                          std::unique_ptr<Messages> &made) {
+      if (Messages::areIn(program, index))
+        made = std::make_unique<Messages>(program, index, ranks, device,
+                                          timeoutSeconds);
+    };
+    make(kAllRanks, host, messages);
+    for (auto &[index, group] : groups)
+      make(index, *group.host, group.messages);
   }
 
   std::vector<Channel *> openChannels() {
     std::vector<Channel *> open;
     channels.listOpen(open);
-    for (auto &[index, group] : groups)
+    if (messages)
+      messages->listOpen(open);
+    for (auto &[index, group] : groups) {
       group.channels.listOpen(open);
+      if (group.messages)
+        group.messages->listOpen(open);
+    }
     return open;
   }
 
   Communicator &host;
-  Channels channels; ///< of all ranks
+  Device &device;
+  double timeoutSeconds;
+  bool isCut;                         ///< the program is a stage of a pipeline
+  Channels channels;                  ///< of all ranks
+  std::unique_ptr<Messages> messages; ///< the same
   GroupQueue all;
   std::map<uint32_t, Group> groups; ///< of the mesh
   std::optional<NcclMemory> known;

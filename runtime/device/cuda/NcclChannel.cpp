@@ -34,6 +34,30 @@ void zrt::nccl::check(ncclResult_t status, const char *call) {
     fail(status, call);
 }
 
+ncclDataType_t zrt::nccl::typeOf(DataType type) {
+  switch (type) {
+  case DataType::F32:
+    return ncclFloat32;
+  case DataType::F16:
+    return ncclFloat16;
+  case DataType::BF16:
+    return ncclBfloat16;
+  case DataType::F64:
+    return ncclFloat64;
+  case DataType::I1:
+  case DataType::I8:
+    return ncclInt8;
+  case DataType::I32:
+    return ncclInt32;
+  case DataType::I64:
+    return ncclInt64;
+  case DataType::U16:
+    break;
+  }
+  throw std::invalid_argument(std::string("NCCL has no elements of ") +
+                              nameOf(type));
+}
+
 namespace {
 
 struct ScalarType {
@@ -60,13 +84,29 @@ void Channel::connect(Communicator &ranks, double seconds) {
     check(ncclGetUniqueId(&id), "ncclGetUniqueId");
   ranks.run(Collective::Broadcast, Reduction::Sum,
             {{&id, &id, sizeof(id), DataType::I8, 0}});
+  join(id, ranks.ranks(), ranks.rank());
+  makePrescaledSums();
+}
+
+void Channel::connectTwo(Communicator &ranks, int peer, bool isSender,
+                         double seconds) {
+  host = &ranks;
+  timeoutSeconds = seconds;
+  prescaled.fill(ncclSum);
+  ncclUniqueId id = {};
+  if (isSender)
+    check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  ranks.run(isSender ? Collective::Send : Collective::Receive, Reduction::Sum,
+            {{&id, &id, sizeof(id), DataType::I8, peer}});
+  join(id, 2, isSender ? 0 : 1);
+}
+
+void Channel::join(const ncclUniqueId &id, int ranks, int rank) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
-  check(
-      ncclCommInitRankConfig(&handle, ranks.ranks(), id, ranks.rank(), &config),
-      "ncclCommInitRankConfig");
+  check(ncclCommInitRankConfig(&handle, ranks, id, rank, &config),
+        "ncclCommInitRankConfig");
   settle();
-  makePrescaledSums();
 }
 
 void Channel::split(const Channel &all, int color, int key,

@@ -14,6 +14,9 @@ namespace zrt::nccl {
 /// Of the library that was loaded: 22809 is 2.28.9.
 int versionCode();
 
+/// Throws std::invalid_argument where NCCL has no such elements.
+ncclDataType_t typeOf(DataType type);
+
 /// Throws CommunicationError with NCCL's text where `status` is an error.
 /// ncclInProgress is none.
 void check(ncclResult_t status, const char *call);
@@ -54,6 +57,10 @@ public:
   /// Joins `ranks`, over which the id travels, and which it borrows. What waits
   /// for other ranks is an error after `timeoutSeconds`; 0: never.
   void connect(Communicator &ranks, double timeoutSeconds);
+  /// Joins this rank of `ranks` to `peer`, which makes the same call; the one
+  /// that sends is the first of the two.
+  void connectTwo(Communicator &ranks, int peer, bool isSender,
+                  double timeoutSeconds);
   /// Splits `all`, which is open: ranks of one `color` are joined, ordered by
   /// `key`. Every rank of `all` calls it. `ranks` is their communicator in host
   /// memory, and is borrowed.
@@ -70,6 +77,7 @@ public:
   bool close() noexcept;
 
 private:
+  void join(const ncclUniqueId &id, int ranks, int rank);
   void makePrescaledSums();
 
   ncclComm_t handle = nullptr;

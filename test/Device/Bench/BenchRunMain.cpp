@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
     embedded.kernelCount = library.kernelCount;
     embedded.isForDevice = true;
     embedded.attention = cudaAttention();
-    status = runTrainer(argc - 1, argv + 1, library.program, embedded,
+    status = runTrainer(argc - 1, argv + 1, library.stages, embedded,
                         cudaBackends(nullptr), std::cout, std::cerr);
   } catch (const std::exception &error) {
     std::fprintf(stderr, "zero-bench-run: error: %s\n", error.what());

@@ -19,8 +19,9 @@ struct ProgramLibrary {
     if (!handle)
       throw std::runtime_error(dlerror());
     std::string error;
-    if (!parse(find<char>("zero_program"),
-               size_t(*find<int64_t>("zero_program_size")), program, error))
+    if (!parseStages(find<unsigned char>("zero_program"),
+                     size_t(*find<int64_t>("zero_program_size")), stages,
+                     error))
       throw std::runtime_error(error);
     kernels = find<GeneratedKernel>("zero_generated_kernels");
     kernelCount = *find<int64_t>("zero_generated_kernel_count");
@@ -32,8 +33,13 @@ struct ProgramLibrary {
     throw std::runtime_error(std::string("the library has no ") + name);
   }
 
+  /// The program of rank `rank`.
+  const Program &programOf(int rank) const {
+    return stages[stageOf(stages, rank)];
+  }
+
   void *handle = nullptr;
-  Program program;
+  std::vector<Program> stages; ///< one, unless the model is cut into several
   const GeneratedKernel *kernels = nullptr;
   int64_t kernelCount = 0;
 };

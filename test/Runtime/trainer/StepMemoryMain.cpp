@@ -127,8 +127,8 @@ namespace {
 /// What one rank needs to run.
 struct Rank {
   Rank(const ProgramLibrary &library, Communicator &communicator)
-      : program(library.program), communicator(communicator), pool(1),
-        arenas(library.program) {
+      : program(library.programOf(0)), communicator(communicator), pool(1),
+        arenas(library.programOf(0)) {
     context.rank = communicator.rank();
     context.sampleIndex = program.sampleIndex(communicator.rank());
     context.sampleRanks = program.sampleRanks();
@@ -179,7 +179,7 @@ struct Findings {
 /// Two updates warm up; two more must not allocate.
 Findings measure(const ProgramLibrary &library) {
   constexpr int kWarmUp = 2, kMeasured = 2;
-  auto communicators = makeInProcess(library.program.training.ranks);
+  auto communicators = makeInProcess(library.programOf(0).training.ranks);
   std::vector<std::optional<Rank>> ranks(communicators.size());
   Findings findings;
   const int64_t mappedBefore = mappedBytes;
@@ -289,8 +289,8 @@ int main(int argc, char **argv) {
   try {
     const ProgramLibrary library(argv[argc - 1]);
     if (isArenas)
-      return reportArenas(library.program) ? 0 : 1;
-    return report(library.program, measure(library)) ? 0 : 1;
+      return reportArenas(library.programOf(0)) ? 0 : 1;
+    return report(library.programOf(0), measure(library)) ? 0 : 1;
   } catch (const std::exception &error) {
     std::fprintf(stderr, "zero-step-memory: error: %s\n", error.what());
     return 2;
