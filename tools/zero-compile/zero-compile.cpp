@@ -297,11 +297,9 @@ std::string refusalOf(const zrt::Program &program) {
                  "or offload all states (offload_optimizer with the device "
                  "nvme)";
   }
-  if (program.pipeline.isCut() &&
-      (target == "cuda" || emit == Emit::Shared || emit == Emit::Program))
-    return "the mesh has an axis 'pipe', whose stages run in executables for "
-           "the host only; give '--target host' and '--emit exe', or give "
-           "'pipe' 1 rank";
+  if (program.pipeline.isCut() && emit == Emit::Shared)
+    return "the mesh has an axis 'pipe', whose stages run in executables only; "
+           "give '--emit exe', or give 'pipe' 1 rank";
   if (target != "cuda" || program.training.deterministic ||
       program.training.ranks == 1)
     return "";
