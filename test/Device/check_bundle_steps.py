@@ -16,7 +16,8 @@ from models import write_tokens, zipf  # noqa: E402
 HERE = os.path.dirname(os.path.abspath(__file__))
 TEST = os.path.dirname(HERE)
 CASES = ("bf16-stage3-2-gpus-threads", "bf16-stage3-2-gpus-processes",
-         "bf16-stage3-2-gpus-unregistered", "bf16-stage3-two-processes")
+         "bf16-stage3-2-gpus-unregistered", "bf16-stage3-two-processes",
+         "bf16-pipe-2-gpus-threads", "bf16-pipe-2-gpus-processes")
 STEPS = 3
 
 
@@ -68,7 +69,7 @@ def check_steps(folder):
                               for name in CASES[:3]},
                      bf16_stage3_two_processes=("skipped", "NCCL before 2.30"))
     set_device(folder, gpus=2, shares_devices=True)
-    for name in CASES[0], CASES[1], CASES[3]:
+    for name in CASES[:2] + CASES[3:]:
         rows, _ = stand_ins.run(folder, "checks", "--only", name)
         stand_ins.expect(rows, **{name: "passed"})
     # Another loss than PyTorch's: the row says which, and what was wanted.

@@ -104,8 +104,13 @@ def golden_cases():
             options["keep_trivial"] = True
         return Setup(stage, ranks, precision, samples // ranks, **options)
 
+    def pipe(ranks, precision, **options):
+        return Setup(1, ranks, precision, samples // (ranks // 2),
+                     mesh=f"pipe=2,data={ranks // 2}", **options)
+
     for precision in ("f32", "bf16", "f16"):
         yield golden_case(f"{precision}-alone", Setup(0, 1, precision, samples))
+        yield golden_case(f"{precision}-pipe-shared", pipe(2, precision), flags=HOST)
         for stage in range(4):
             name = f"{precision}-stage{stage}"
             yield golden_case(f"{name}-nccl", setup(stage, 1, precision), flags=NCCL)
@@ -120,7 +125,7 @@ def golden_cases():
                           needs=needs_nccl_that_shares)
     yield golden_case("bf16-stage3-four-processes", setup(3, 4, "bf16"), mpi=True,
                       flags=("--share-gpu", "--collectives=nccl"), needs=needs_nccl_that_shares)
-    yield from cases_of_several_gpus(setup)
+    yield from cases_of_several_gpus(setup, pipe)
     yield golden_case("f32-stage3-unregistered", setup(3, 1, "f32"),
                       flags=NCCL + ("--unregistered",))
     yield golden_case("f32-stage3-blocking", setup(3, 1, "f32"), flags=NCCL,
@@ -130,9 +135,16 @@ def golden_cases():
     yield golden_case("f32-stage3-processes", setup(3, 2, "f32"), mpi=True, flags=HOST)
 
 
-def cases_of_several_gpus(setup):
-    """A GPU each: windows between them, unregistered memory, graphs of threads and processes."""
+def cases_of_several_gpus(setup, pipe):
+    """A GPU each: windows between them, unregistered memory, graphs of threads and processes,
+    messages between stages."""
     for ranks in (2, 4):
+        for kind, mpi in (("threads", False), ("processes", True)):
+            yield golden_case(f"bf16-pipe-{ranks}-gpus-{kind}", pipe(ranks, "bf16"), mpi=mpi,
+                              flags=NCCL, needs=needs_gpus(ranks))
+        yield golden_case(f"f32-pipe-interleaved-{ranks}-gpus",
+                          pipe(ranks, "f32", pipeline_schedule="interleaved"), flags=NCCL,
+                          needs=needs_gpus(ranks))
         for stage in range(4):
             for kind, mpi in (("threads", False), ("processes", True)):
                 yield golden_case(f"bf16-stage{stage}-{ranks}-gpus-{kind}",
