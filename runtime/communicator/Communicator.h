@@ -92,6 +92,11 @@ public:
   /// for who waits for a peer by other means. Does not wait.
   virtual void checkPeers();
 
+  /// Tells that a peer's process is gone without a word: an abort waits for
+  /// nobody then, and leaves the job to its launcher, which has seen it, too.
+  /// Any thread may call it, at any time; it waits for no other call.
+  virtual void noteLost();
+
   /// Makes every pending and later call of every rank throw
   /// CommunicationError with `reason`. Any thread may call it, at any time.
   virtual void abort(const std::string &reason) = 0;

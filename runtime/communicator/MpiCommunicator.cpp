@@ -40,6 +40,7 @@ public:
     wait(post(Meeting::barrier(), Reduction::Sum, {}));
   }
   std::unique_ptr<Communicator> split(int color, int key) override;
+  void noteLost() override { engine_.noteLost(); }
   void abort(const std::string &reason) override;
 
 private:

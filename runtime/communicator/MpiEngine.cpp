@@ -58,6 +58,8 @@ void RequestSet::cancelReceives() {
 namespace {
 void finalizeAtExit() { Engine::get().finalize(); }
 constexpr int kControlTag = 1;
+/// How long peers are told of a rank that is gone: it never leaves.
+constexpr double kLostSeconds = 0.3;
 } // namespace
 
 Engine &Engine::get() {
@@ -179,14 +181,15 @@ double Engine::secondsSinceLeft(int worldRank) const {
 }
 
 bool Engine::awaitPeersLeaving(double seconds) {
-  const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
+  const auto begin = Clock::now();
   for (;;) {
     receiveMessages();
     sends_.poll();
     bool all = true;
     for (int peer = 0; peer < ranks_; ++peer)
       all &= peer == rank_ || left_[peer] != Clock::time_point();
-    if (all || Clock::now() > deadline)
+    const double limit = lost_ ? std::min(seconds, kLostSeconds) : seconds;
+    if (all || Clock::now() - begin > std::chrono::duration<double>(limit))
       return all;
     std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
@@ -206,7 +209,12 @@ void Engine::abort(int rank, int ranks, const std::string &what) {
   std::fprintf(stderr, "error: %s\n",
                saysMore ? (own + ": " + what).c_str() : reason_.c_str());
   std::fflush(stderr);
+  // Peers that have said the same need not be waited for.
+  send(/*leaving=*/true, "");
   awaitPeersLeaving(2);
+  // The launcher is busy with the rank that is gone, and would take seconds.
+  if (lost_)
+    std::_Exit(1);
   MPI_Abort(MPI_COMM_WORLD, 1);
   std::abort();
 }

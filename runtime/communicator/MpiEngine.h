@@ -9,6 +9,7 @@
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
+#include <atomic>
 #include <chrono>
 #include <mutex>
 #include <thread>
@@ -89,6 +90,8 @@ public:
   /// How long ago the process with this rank of the job said that it ends;
   /// negative when it has not.
   double secondsSinceLeft(int worldRank) const;
+  /// A peer is gone without having said so. Not under the lock.
+  void noteLost() { lost_ = true; }
 
   void finalize();
 
@@ -116,6 +119,7 @@ private:
   std::vector<Progressing *> communicators_;
   std::vector<Clock::time_point> left_; ///< by rank; the epoch: not yet
   bool failed_ = false;
+  std::atomic<bool> lost_{false};
   std::string reason_;
 };
 

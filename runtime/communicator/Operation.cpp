@@ -13,6 +13,8 @@ void Communicator::admit(Collective, Reduction,
 
 void Communicator::checkPeers() {}
 
+void Communicator::noteLost() {}
+
 std::unique_ptr<Communicator> Communicator::makeGroup(const Mesh &mesh,
                                                       uint32_t group) {
   return split(static_cast<int>(mesh.numberOf(group, rank())),

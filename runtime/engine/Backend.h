@@ -32,6 +32,7 @@ struct BackendSetup {
   const BackendOptions &options;
   const GeneratedKernel *generated = nullptr;
   int64_t generatedCount = 0;
+  FlightRecorder *flight = nullptr; ///< where commands are written down
 };
 
 /// Fills what the host says before micro-batch `micro`: the inputs, at

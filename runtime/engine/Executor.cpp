@@ -64,7 +64,17 @@ struct Executor::Action {
   SideCopies *copies = nullptr;
   /// A wait whose start is in another region, which may not have run yet.
   bool mayBeIdle = false;
+  std::string name; ///< for the record; empty where there is none
 };
+
+static FlightKind flightKindOf(const Command &command) {
+  if (command.opcode == Opcode::Kernel)
+    return FlightKind::Kernel;
+  if (command.opcode == Opcode::Wait)
+    return FlightKind::Wait;
+  return isBetweenTwo(command.collective) ? FlightKind::Transfer
+                                          : FlightKind::Meeting;
+}
 
 Executor::Executor(const Program &program, const ArenaAddresses &arenas,
                    Communicator &communicator, const KernelContext &context)
@@ -244,6 +254,8 @@ void Executor::planRegion(const Region &region, std::vector<Action> &actions,
         startedHere[command.ticket] = 1;
       }
       action.command = &command;
+      if (flight)
+        action.name = nameFor(command);
       actions.push_back(std::move(action));
     } catch (const std::exception &error) {
       throw std::runtime_error(
@@ -405,7 +417,12 @@ void Executor::judgeAgain() {
 }
 
 void Executor::run(const Region &region) {
+  if (flight)
+    flight->beginRegion(placeOfPass());
+  uint32_t number = 0;
   for (const Action &action : plans.at(&region)[place]) {
+    FlightOperation operation(flight, flightKindOf(*action.command),
+                              action.name, number++);
     const int64_t begin = hook ? now() : 0;
     if (mark)
       mark(action.command);
@@ -420,6 +437,7 @@ void Executor::run(const Region &region) {
       throw std::runtime_error(describe(*action.command, error.what()));
     }
     running = {};
+    operation.finish();
     if (mark)
       mark(nullptr);
     if (hook)

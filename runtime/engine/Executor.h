@@ -3,6 +3,7 @@
 #define ZERO_RUNTIME_ENGINE_EXECUTOR_H
 
 #include "communicator/Communicator.h"
+#include "flight/FlightRecorder.h"
 #include "kernels/Kernel.h"
 #include "program/Program.h"
 #include "state/Arenas.h"
@@ -104,6 +105,8 @@ public:
   /// set before `plan`.
   void setFileCopies(SideCopies *copies) { fileCopies = copies; }
   void setCommandHook(CommandHook hook);
+  /// Writes down each command. Null: does not. Borrowed; set before `plan`.
+  void setFlight(FlightRecorder *recorder) { flight = recorder; }
   /// `mark` is called with each command before it, and with null after it.
   void setMark(std::function<void(const Command *command)> mark);
   /// The command that this thread runs, with its label and its place in the
@@ -172,6 +175,7 @@ private:
   SideCopies *sideCopies = nullptr, *fileCopies = nullptr;
   Traffic sent;
   CommandHook hook;
+  FlightRecorder *flight = nullptr;
   std::function<void(const Command *command)> mark;
 };
 

@@ -67,7 +67,9 @@ HostBackend::HostBackend(const BackendSetup &setup, Communicator &communicator,
       fileCopies(files ? std::make_unique<FileCopies>(*files) : nullptr),
       memory(setup.program, /*hugePages=*/false, files.get()),
       executor(setup.program, memory.addresses(), communicator,
-               contextOf(setup, communicator, pool, memory)) {}
+               contextOf(setup, communicator, pool, memory)) {
+  executor.setFlight(setup.flight);
+}
 
 std::vector<std::string> HostBackend::choices() const {
   std::vector<std::string> lines = executor.choices();
