@@ -25,9 +25,13 @@ void zrt::failTogether(Communicator &communicator, const std::string &error) {
   throw PeerError("rank " + std::to_string(failed) + ": " + message.data());
 }
 
-uint64_t zrt::sharedTag(Communicator &communicator) {
+uint64_t zrt::randomTag() {
   std::random_device random;
-  uint64_t tag = uint64_t(random()) << 32 | random();
+  return uint64_t(random()) << 32 | random();
+}
+
+uint64_t zrt::sharedTag(Communicator &communicator) {
+  uint64_t tag = randomTag();
   communicator.run(Collective::Broadcast, Reduction::Sum,
                    {{&tag, &tag, 1, DataType::I64, 0}});
   return tag;

@@ -22,8 +22,9 @@ public:
 /// rank's number. Called by all ranks.
 void failTogether(Communicator &communicator, const std::string &error);
 
-/// A number that no other run has, by chance; the same on all ranks, which all
-/// call it.
+/// A number that nobody else has, by chance.
+uint64_t randomTag();
+/// The same on all ranks, which all call it.
 uint64_t sharedTag(Communicator &communicator);
 
 /// `text` of rank `root`, on all, which all call it.

@@ -135,6 +135,11 @@ void addTrainingFlags(CLI::App &app, Options &options, Claims &claims) {
                  "and go on waiting; 0 never does (default 10)")
       ->type_name("SECONDS")
       ->check(number(0, 1e8));
+  app.add_option("--flight", options.flight,
+                 "existing folder for the records of what each rank did last, "
+                 "which a run that ends well takes away (default: /dev/shm); "
+                 "zero-flight reads them")
+      ->type_name("FOLDER");
   app.add_option("--loss-scale", options.lossScale,
                  "multiply the loss by X in every update, instead of by the "
                  "compiled scale; gradients are divided by it again")

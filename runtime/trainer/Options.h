@@ -37,6 +37,8 @@ struct Options : BackendOptions {
   /// Seconds without any progress until the run ends, and until it says whom
   /// it waits for; 0: never.
   double timeout = 600, noticeAfter = 10;
+  /// Where the folder of a run's records is made; empty: in memory.
+  std::string flight;
   bool fromScratch = false; ///< from new values, although there are weights
   std::string weights, saveWeights, saveOutputs, metrics, trace;
   std::string tensorboard;       ///< the folder of event files

@@ -4,13 +4,16 @@
 #include "communicator/InProcess.h"
 #include "communicator/Launcher.h"
 #include "communicator/Mpi.h"
+#include "communicator/WatchedCommunicator.h"
 #include "engine/Failure.h"
 #include "engine/MachineMemory.h"
+#include "io/Together.h"
 #include "program/ByteCount.h"
 #include "report/Calibrate.h"
 #include "state/Weights.h"
 #include "trainer/Outputs.h"
 #include "trainer/RankRun.h"
+#include "trainer/RunFlight.h"
 #include "trainer/Signals.h"
 
 #include <algorithm>
@@ -90,21 +93,46 @@ Run withCopies(const Run &run, const LocalRanks &ranks) {
   return result;
 }
 
-void runRank(const Run &all, const Data &data, Communicator &communicator,
-             int localRanks, Failure &failure) {
-  const Run run = all.forRank(communicator.rank());
+/// What the ranks of a process have in common.
+struct Shared {
+  const Run &run;
+  const Data &data;
+  RunFlight &flight;
+  Failure &failure;
+};
+
+/// Whose record it is.
+FlightOwner ownerOf(const Run &run, int rank) {
+  return {rank, int(run.program.training.ranks),
+          run.stages ? int(stageOf(*run.stages, rank)) : 0, run.program.name};
+}
+
+/// A rank's run, on a communicator that writes down what is asked of it.
+void runRank(const Shared &shared, Communicator &plain, int localRanks,
+             FlightRecorder *record) {
+  const Run run = shared.run.forRank(plain.rank(), record);
+  std::optional<WatchedCommunicator> watched;
+  if (record)
+    watched.emplace(plain, *record);
+  Communicator &communicator = watched ? *watched : plain;
   // Where it fails, its memory stays until it has aborted: peers may still read
   // what it has started to send.
   std::unique_ptr<RankRun> rank;
   try {
-    if (run.options.action == Options::Action::Calibrate)
-      return calibrate({run.setup(), run.makeBackend, run.options.seed,
-                        run.options.calibrate, run.out},
-                       communicator, localRanks);
-    rank = std::make_unique<RankRun>(run, data, communicator, localRanks);
+    if (run.options.action == Options::Action::Calibrate) {
+      calibrate({run.setup(), run.makeBackend, run.options.seed,
+                 run.options.calibrate, run.out},
+                communicator, localRanks);
+      return shared.flight.end(record);
+    }
+    rank =
+        std::make_unique<RankRun>(run, shared.data, communicator, localRanks);
     rank->execute();
+    shared.flight.end(record);
   } catch (const std::exception &error) {
-    failure.record(error, communicator);
+    shared.flight.fail(record,
+                       !dynamic_cast<const CommunicationError *>(&error));
+    shared.failure.record(error, communicator);
     // Here, unless MPI has ended the process. Last: what ends for a peer is an
     // error there, which has a cause now. Before the memory goes: a device
     // releases none that is waited for with.
@@ -112,6 +140,17 @@ void runRank(const Run &all, const Data &data, Communicator &communicator,
       rank->giveUp();
   }
 }
+
+/// While it lives, SIGQUIT has the records told.
+class TellOnQuit {
+public:
+  explicit TellOnQuit(RunFlight &flight) {
+    StopSignals::onQuit([&flight] { flight.tell(); });
+  }
+  ~TellOnQuit() { StopSignals::onQuit(nullptr); }
+  TellOnQuit(const TellOnQuit &) = delete;
+  TellOnQuit &operator=(const TellOnQuit &) = delete;
+};
 
 /// Why a thread does not start; its stack is memory, too.
 std::string describeStart(const std::string &what,
@@ -150,12 +189,19 @@ int launchThreads(const Run &asked) {
   const Data data = openRunData(run);
   const auto communicators = makeInProcess(ranks, communicatorOptions(run));
   Failure failure;
+  RunFlight flight(run.options.flight, randomTag(), run.errors);
+  const Shared shared{run, data, flight, failure};
+  std::vector<FlightRecorder *> records;
+  for (int rank = 0; rank < ranks; ++rank)
+    records.push_back(flight.add(ownerOf(run, rank)));
+  const TellOnQuit telling(flight);
   std::vector<std::thread> threads;
   threads.reserve(size_t(ranks));
   try {
     for (int rank = 0; rank < ranks; ++rank)
       threads.emplace_back([&, rank] {
-        runRank(run, data, *communicators[size_t(rank)], ranks, failure);
+        runRank(shared, *communicators[size_t(rank)], ranks,
+                records[size_t(rank)]);
       });
   } catch (const std::system_error &error) {
     const size_t rank = threads.size();
@@ -164,6 +210,8 @@ int launchThreads(const Run &asked) {
                           std::to_string(ranks),
                       error);
     failure.record(reason);
+    for (size_t missing = rank; missing < records.size(); ++missing)
+      flight.fail(records[missing], /*hasReason=*/true);
     communicators[rank]->abort(reason); // those that run wait for it
   }
   for (std::thread &thread : threads)
@@ -234,8 +282,13 @@ int launchProcess(const Run &run) {
     finish(run, failure);
     return 1;
   }
-  runRank(withCopies(run, {1, std::max(localRanks, 1)}), data, *communicator,
-          localRanks > 0 ? localRanks : ranks, failure);
+  const Run mine = withCopies(run, {1, std::max(localRanks, 1)});
+  RunFlight flight(run.options.flight, sharedTag(*communicator), run.errors);
+  FlightRecorder *const record = flight.add(ownerOf(run, communicator->rank()));
+  const TellOnQuit telling(flight);
+  flight.watchPeers(*communicator);
+  runRank({mine, data, flight, failure}, *communicator,
+          localRanks > 0 ? localRanks : ranks, record);
   return finish(run, failure);
 }
 

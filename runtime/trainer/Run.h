@@ -30,9 +30,11 @@ struct Run {
   std::string lackForCopies = {};
   /// The programs of all stages of a pipeline; null: `program` is the only one.
   const std::vector<Program> *stages = nullptr;
+  /// Of the rank; null: what it does is not written down.
+  FlightRecorder *flight = nullptr;
 
   /// The run of one rank, with the program of its stage.
-  Run forRank(int64_t rank) const {
+  Run forRank(int64_t rank, FlightRecorder *record) const {
     return {stages ? (*stages)[stageOf(*stages, rank)] : program,
             options,
             generated,
@@ -45,11 +47,12 @@ struct Run {
             files,
             memoryRoot,
             lackForCopies,
-            stages};
+            stages,
+            record};
   }
 
   BackendSetup setup() const {
-    return {program, options, generated, generatedCount};
+    return {program, options, generated, generatedCount, flight};
   }
 };
 

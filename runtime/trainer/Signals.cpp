@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <ctime>
+#include <mutex>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -11,6 +12,9 @@ namespace {
 
 // Written by the thread that waits, read by all ranks' threads.
 std::atomic<int> receivedSignal{0};
+
+std::mutex quitMutex;
+std::function<void()> quitAction; ///< under the mutex, while it runs too
 
 /// Ends the process as if nothing had caught `number`.
 void endBy(int number, const sigset_t &signals) {
@@ -26,6 +30,7 @@ StopSignals::StopSignals() {
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGQUIT);
   ::pthread_sigmask(SIG_BLOCK, &signals, &previousMask);
   waiter = std::thread(&StopSignals::wait, this);
 }
@@ -46,7 +51,11 @@ void StopSignals::wait() {
     ::sigwait(&signals, &number);
     if (ending)
       return;
-    if (receivedSignal == 0)
+    if (number == SIGQUIT) {
+      const std::lock_guard<std::mutex> lock(quitMutex);
+      if (quitAction)
+        quitAction();
+    } else if (receivedSignal == 0)
       receivedSignal = number;
     else if (number == SIGINT)
       endBy(number, signals);
@@ -54,3 +63,8 @@ void StopSignals::wait() {
 }
 
 int StopSignals::received() { return receivedSignal; }
+
+void StopSignals::onQuit(std::function<void()> action) {
+  const std::lock_guard<std::mutex> lock(quitMutex);
+  quitAction = std::move(action);
+}

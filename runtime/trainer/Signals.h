@@ -4,17 +4,19 @@
 
 #include <atomic>
 #include <csignal>
+#include <functional>
 #include <thread>
 
 namespace zrt {
 
 /// While it lives, the first SIGINT or SIGTERM asks for a clean stop. Then
 /// another SIGINT ends the process at once, and another SIGTERM changes
-/// nothing, since launchers and schedulers repeat it.
+/// nothing, since launchers and schedulers repeat it. SIGQUIT does what
+/// `onQuit` was given, and the run goes on.
 ///
 /// No thread runs a handler: oneDNN's compiled products move the stack pointer
 /// into a small workspace on the heap, where a handler's frame would overwrite
-/// what lies around it. Both signals are blocked in the thread that makes the
+/// what lies around it. They are blocked in the thread that makes the
 /// object and in all that it starts later, and one thread waits for them. So
 /// make it before any other thread, and one at a time.
 class StopSignals {
@@ -28,6 +30,9 @@ public:
 
   /// The signal that asked to stop, or 0.
   static int received();
+  /// What SIGQUIT does, on the thread that waits; without it, nothing. Null
+  /// ends it, and returns when it is not running.
+  static void onQuit(std::function<void()> action);
 
 private:
   void wait();

@@ -1,0 +1,182 @@
+#include "trainer/RunFlight.h"
+
+#include "flight/FlightReader.h"
+#include "flight/FlightReport.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <ostream>
+#include <sstream>
+#include <stdexcept>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace zrt;
+
+namespace {
+
+/// Between two looks at the peers: a lost rank ends the others within a second.
+constexpr std::chrono::milliseconds kLook{100};
+
+/// Where a report goes that is made once for all ranks of this machine.
+std::string reportIn(const std::string &folder) { return folder + "/report"; }
+
+/// What is there once a rank has failed with a reason of its own.
+std::string reasonIn(const std::string &folder) { return folder + "/reason"; }
+
+bool makeFile(const std::string &path, const std::string &content) {
+  const int file =
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (file < 0)
+    return false;
+  const bool isWhole =
+      ::write(file, content.data(), content.size()) == ssize_t(content.size());
+  ::close(file);
+  return isWhole;
+}
+
+void printRemarks(std::ostream &errors, const std::string &lines) {
+  std::istringstream stream(lines);
+  std::string text;
+  for (std::string line; std::getline(stream, line);)
+    text += "remark: " + line + "\n";
+  errors << text << std::flush;
+}
+
+} // namespace
+
+RunFlight::RunFlight(const std::string &place, uint64_t tag,
+                     std::ostream &errors)
+    : errors(errors) {
+  std::string why;
+  if (!place.empty()) {
+    if (!makeFolder(place, tag, why))
+      throw std::runtime_error("--flight: " + why);
+    return;
+  }
+  const char *temporary = std::getenv("TMPDIR");
+  for (const char *where : {"/dev/shm", temporary ? temporary : "/tmp"})
+    if (makeFolder(where, tag, why))
+      return;
+  errors << "remark: there is no record of what ranks do: " << why << std::endl;
+}
+
+bool RunFlight::makeFolder(const std::string &place, uint64_t tag,
+                           std::string &why) {
+  char name[40];
+  std::snprintf(name, sizeof(name), "/zero-flight-%016llx",
+                static_cast<unsigned long long>(tag));
+  folder = place + name;
+  // Another rank of the run may have made it.
+  if (::mkdir(folder.c_str(), 0755) == 0 || errno == EEXIST)
+    return true;
+  why = folder + ": the folder cannot be made: " + std::strerror(errno);
+  folder.clear();
+  return false;
+}
+
+RunFlight::~RunFlight() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    ending = true;
+    changed.notify_all();
+  }
+  if (watcher.joinable())
+    watcher.join();
+}
+
+FlightRecorder *RunFlight::add(const FlightOwner &owner) {
+  if (folder.empty())
+    return nullptr;
+  try {
+    recorders.push_back(std::make_unique<FlightRecorder>(
+        flightPath(folder, owner.rank), owner));
+    return recorders.back().get();
+  } catch (const std::runtime_error &error) {
+    errors << "remark: there is no record of what rank " << owner.rank
+           << " does: " << error.what() << std::endl;
+    return nullptr;
+  }
+}
+
+void RunFlight::takeAway(FlightRecorder &recorder) {
+  recorder.remove();
+  if (!listFlights(folder).empty())
+    return;
+  ::unlink(reasonIn(folder).c_str());
+  ::rmdir(folder.c_str());
+}
+
+void RunFlight::end(FlightRecorder *recorder) {
+  if (!recorder)
+    return;
+  recorder->setState(FlightState::Ended);
+  takeAway(*recorder);
+}
+
+void RunFlight::fail(FlightRecorder *recorder, bool hasReason) {
+  if (!recorder)
+    return;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    failed = true;
+  }
+  recorder->setState(FlightState::Stopped);
+  if (hasReason)
+    makeFile(reasonIn(folder), "");
+  if (::access(reasonIn(folder).c_str(), F_OK) == 0)
+    return takeAway(*recorder);
+  explain();
+}
+
+/// Once for all ranks of this machine: who makes the file speaks.
+void RunFlight::explain() {
+  const std::string report = describeFlights(readFlights(folder)) +
+                             "the records of the ranks are in " + folder +
+                             ": zero-flight " + folder +
+                             "/rank-* lists what they did last\n";
+  if (makeFile(reportIn(folder), report))
+    printRemarks(errors, report);
+}
+
+void RunFlight::tell() {
+  if (!folder.empty())
+    printRemarks(errors, describeFlights(readFlights(folder)));
+}
+
+void RunFlight::watchPeers(Communicator &communicator) {
+  if (folder.empty() || communicator.ranks() == 1)
+    return;
+  watcher = std::thread([this, &communicator] { watch(communicator); });
+}
+
+/// What to say of the first rank that is lost.
+std::string RunFlight::describeLost() const {
+  for (const FlightRecord &record : readFlights(folder))
+    if (record.isLost())
+      return "rank " + std::to_string(record.rank) + " is lost: its process (" +
+             std::to_string(record.process) + " on " + record.machine +
+             ") has ended without a word, " + describeLast(record);
+  return "a rank is lost";
+}
+
+void RunFlight::watch(Communicator &communicator) {
+  std::unique_lock<std::mutex> lock(mutex);
+  while (!changed.wait_for(lock, kLook, [this] { return ending || failed; })) {
+    lock.unlock();
+    const std::vector<std::string> paths = listFlights(folder);
+    if (std::any_of(paths.begin(), paths.end(), isLostFlight)) {
+      communicator.noteLost();
+      const std::string what = describeLost();
+      explain();
+      communicator.abort(what);
+      return;
+    }
+    lock.lock();
+  }
+}
