@@ -9,7 +9,7 @@ include(CMakePackageConfigHelpers)
 set(ZERO_INSTALL_PYTHON lib/python3/dist-packages CACHE STRING
   "Folder of Python packages, below the prefix")
 
-set(tools zero-checkpoint zero-compile zero-lsp-server zero-opt zero-plan zero-reduce)
+set(tools zero-checkpoint zero-compile zero-flight zero-lsp-server zero-opt zero-plan zero-reduce)
 install(TARGETS ${tools} RUNTIME DESTINATION bin COMPONENT tools)
 # Generated files are there once it is built.
 install(DIRECTORY ${ZERO_LINK_FOLDER}/ DESTINATION lib/zero COMPONENT tools
