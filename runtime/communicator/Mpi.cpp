@@ -1,7 +1,8 @@
 #include "communicator/Mpi.h"
 
 #ifdef ZERO_HAVE_MPI
-#include "communicator/MpiCommunicator.h"
+#include "communicator/MpiWire.h"
+#include "communicator/ProcessCommunicator.h"
 #endif
 
 #include <cstdlib>
@@ -28,7 +29,7 @@ bool launchedUnderMpi() {
 
 std::unique_ptr<Communicator> makeMpi(const CommunicatorOptions &options) {
 #ifdef ZERO_HAVE_MPI
-  return mpi::makeWorld(options);
+  return processes::makeWorld(processes::mpiJob(), options);
 #else
   (void)options;
   throw CommunicationError(

@@ -1,9 +1,9 @@
-#include "communicator/MpiMail.h"
+#include "communicator/ProcessMail.h"
 
 #include <algorithm>
 #include <set>
 
-namespace zrt::mpi {
+namespace zrt::processes {
 namespace {
 
 constexpr int kFirstTag = 4; ///< two of each lane
@@ -22,16 +22,14 @@ void Mail::start(uint64_t ticket, bool isSend, const Transfer &transfer) {
   started.isSend = isSend;
   started.peer = transfer.root;
   started.transfer = transfer;
-  if (!isSend) {
-    check(MPI_Irecv(&started.header, sizeof(Header), MPI_BYTE, started.peer,
-                    headerTag(transfer), comm_, started.headers.add()),
-          "MPI_Irecv");
-    return;
-  }
+  started.headers = wire_.makeRequests();
+  started.bytes = wire_.makeRequests();
+  if (!isSend)
+    return started.headers->receive(&started.header, sizeof(Header),
+                                    started.peer, headerTag(transfer));
   started.header = {transfer.count, uint64_t(transfer.type)};
-  check(MPI_Isend(&started.header, sizeof(Header), MPI_BYTE, started.peer,
-                  headerTag(transfer), comm_, started.headers.add()),
-        "MPI_Isend");
+  started.headers->send(&started.header, sizeof(Header), started.peer,
+                        headerTag(transfer));
   moveBytes(started);
 }
 
@@ -40,17 +38,13 @@ void Mail::moveBytes(Started &started) {
   const Transfer &transfer = started.transfer;
   const uint64_t all = transfer.count * sizeOf(transfer.type);
   for (uint64_t begin = 0; begin < all; begin += kMessageBytes) {
-    const int size = static_cast<int>(std::min(kMessageBytes, all - begin));
+    const uint64_t size = std::min(kMessageBytes, all - begin);
     if (started.isSend)
-      check(MPI_Isend(static_cast<const char *>(transfer.send) + begin, size,
-                      MPI_BYTE, started.peer, bytesTag(transfer), comm_,
-                      started.bytes.add()),
-            "MPI_Isend");
+      started.bytes->send(static_cast<const char *>(transfer.send) + begin,
+                          size, started.peer, bytesTag(transfer));
     else
-      check(MPI_Irecv(static_cast<char *>(transfer.receive) + begin, size,
-                      MPI_BYTE, started.peer, bytesTag(transfer), comm_,
-                      started.bytes.add()),
-            "MPI_Irecv");
+      started.bytes->receive(static_cast<char *>(transfer.receive) + begin,
+                             size, started.peer, bytesTag(transfer));
   }
 }
 
@@ -61,12 +55,12 @@ bool Mail::progress(std::string &error) {
   std::set<std::pair<int, uint32_t>> blocked;
   for (auto &entry : started_) {
     Started &started = *entry;
-    moved |= started.headers.poll();
-    moved |= started.bytes.poll();
+    moved |= started.headers->poll();
+    moved |= started.bytes->poll();
     if (started.hasBytes)
       continue;
     const std::pair lane(started.peer, started.transfer.lane);
-    if (started.headers.active() || blocked.count(lane)) {
+    if (started.headers->active() || blocked.count(lane)) {
       blocked.insert(lane);
       continue;
     }
@@ -94,8 +88,8 @@ Mail::Started *Mail::find(uint64_t ticket) const {
 
 bool Mail::isDone(uint64_t ticket) const {
   const Started &started = *find(ticket);
-  return started.hasBytes && !started.headers.active() &&
-         !started.bytes.active();
+  return started.hasBytes && !started.headers->active() &&
+         !started.bytes->active();
 }
 
 void Mail::forget(uint64_t ticket) {
@@ -115,11 +109,9 @@ std::string Mail::describe(uint64_t ticket) const {
 
 void Mail::cancel() {
   for (auto &started : started_)
-    if (!started->isSend) {
-      started->headers.cancelReceives();
-      started->bytes.cancelReceives();
-    }
+    for (Requests *requests : {started->headers.get(), started->bytes.get()})
+      requests->cancel();
   started_.clear();
 }
 
-} // namespace zrt::mpi
+} // namespace zrt::processes

@@ -1,13 +1,13 @@
 // How one collective's bytes move between processes.
-#ifndef ZERO_RUNTIME_COMMUNICATOR_MPIDATA_H
-#define ZERO_RUNTIME_COMMUNICATOR_MPIDATA_H
+#ifndef ZERO_RUNTIME_COMMUNICATOR_PROCESSDATA_H
+#define ZERO_RUNTIME_COMMUNICATOR_PROCESSDATA_H
 
-#include "communicator/MpiEngine.h"
 #include "communicator/Operation.h"
+#include "communicator/Wire.h"
 
 #include <set>
 
-namespace zrt::mpi {
+namespace zrt::processes {
 
 /// Moves the data of one operation at a time, in steps that never block.
 ///
@@ -17,7 +17,7 @@ namespace zrt::mpi {
 /// sent on. Grouped parts share chunks, so that many small ones cost one.
 class DataMover {
 public:
-  DataMover(MPI_Comm comm, int rank, int ranks);
+  explicit DataMover(Wire &wire);
 
   /// Starts; `parts` stays alive until `done()`. \pre done().
   void begin(Collective kind, Reduction reduction,
@@ -59,12 +59,11 @@ private:
     return aligned_ + (static_cast<size_t>(slot) * ranks_ + peer) * chunkBytes_;
   }
 
-  const MPI_Comm comm_;
   const int rank_, ranks_;
   const size_t chunkBytes_;
   std::vector<char> buffer_; ///< two slots of one chunk a rank
   char *aligned_ = nullptr;
-  RequestSet sends_, receives_;
+  std::unique_ptr<Requests> sends_, receives_;
   std::vector<int> sendPeers, receivePeers; ///< by request
 
   Collective kind_ = Collective::AllReduce;
@@ -77,6 +76,6 @@ private:
   std::vector<const void *> sources_;
 };
 
-} // namespace zrt::mpi
+} // namespace zrt::processes
 
-#endif // ZERO_RUNTIME_COMMUNICATOR_MPIDATA_H
+#endif // ZERO_RUNTIME_COMMUNICATOR_PROCESSDATA_H

@@ -1,11 +1,11 @@
-#include "communicator/MpiData.h"
+#include "communicator/ProcessData.h"
 
 #include "communicator/Reduce.h"
 
 #include <algorithm>
 #include <cstring>
 
-namespace zrt::mpi {
+namespace zrt::processes {
 namespace {
 
 // Messages between two ranks with one tag arrive in order, and all ranks run
@@ -37,26 +37,23 @@ char *at(void *base, uint64_t element, const Transfer &part) {
 
 } // namespace
 
-DataMover::DataMover(MPI_Comm comm, int rank, int ranks)
-    : comm_(comm), rank_(rank), ranks_(ranks),
-      chunkBytes_(chunkBytesFor(ranks)), sources_(ranks) {}
+DataMover::DataMover(Wire &wire)
+    : rank_(wire.rank()), ranks_(wire.ranks()),
+      chunkBytes_(chunkBytesFor(ranks_)), sends_(wire.makeRequests()),
+      receives_(wire.makeRequests()), sources_(ranks_) {}
 
 void DataMover::send(const void *from, uint64_t bytes, int peer, int tag) {
   for (uint64_t begin = 0; begin < bytes; begin += kMessageBytes) {
-    int size = static_cast<int>(std::min(kMessageBytes, bytes - begin));
-    check(MPI_Isend(static_cast<const char *>(from) + begin, size, MPI_BYTE,
-                    peer, tag, comm_, sends_.add()),
-          "MPI_Isend");
+    sends_->send(static_cast<const char *>(from) + begin,
+                 std::min(kMessageBytes, bytes - begin), peer, tag);
     sendPeers.push_back(peer);
   }
 }
 
 void DataMover::receive(void *to, uint64_t bytes, int peer, int tag) {
   for (uint64_t begin = 0; begin < bytes; begin += kMessageBytes) {
-    int size = static_cast<int>(std::min(kMessageBytes, bytes - begin));
-    check(MPI_Irecv(static_cast<char *>(to) + begin, size, MPI_BYTE, peer, tag,
-                    comm_, receives_.add()),
-          "MPI_Irecv");
+    receives_->receive(static_cast<char *>(to) + begin,
+                       std::min(kMessageBytes, bytes - begin), peer, tag);
     receivePeers.push_back(peer);
   }
 }
@@ -64,10 +61,10 @@ void DataMover::receive(void *to, uint64_t bytes, int peer, int tag) {
 std::set<int> DataMover::awaited() const {
   std::set<int> peers;
   for (size_t i = 0; i < sendPeers.size(); ++i)
-    if (!sends_.isComplete(i))
+    if (!sends_->isComplete(i))
       peers.insert(sendPeers[i]);
   for (size_t i = 0; i < receivePeers.size(); ++i)
-    if (!receives_.isComplete(i))
+    if (!receives_->isComplete(i))
       peers.insert(receivePeers[i]);
   return peers;
 }
@@ -102,12 +99,12 @@ void DataMover::begin(Collective kind, Reduction reduction,
 bool DataMover::progress() {
   bool moved = false;
   while (!done()) {
-    moved |= receives_.poll();
-    moved |= sends_.poll();
-    if (sends_.active() + receives_.active())
+    moved |= receives_->poll();
+    moved |= sends_->poll();
+    if (sends_->active() + receives_->active())
       return moved;
-    receives_.clear();
-    sends_.clear();
+    receives_->clear();
+    sends_->clear();
     receivePeers.clear();
     sendPeers.clear();
     step();
@@ -136,8 +133,10 @@ void DataMover::step() {
 }
 
 void DataMover::cancel() {
-  receives_.cancelReceives();
+  receives_->cancel();
   receivePeers.clear();
+  sends_->cancel();
+  sendPeers.clear();
   parts_ = nullptr;
 }
 
@@ -279,4 +278,4 @@ void DataMover::publish(const std::vector<Segment> &segments) {
   }
 }
 
-} // namespace zrt::mpi
+} // namespace zrt::processes

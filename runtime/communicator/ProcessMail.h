@@ -1,12 +1,15 @@
 // How bytes move from one process to another, beside the collectives.
-#ifndef ZERO_RUNTIME_COMMUNICATOR_MPIMAIL_H
-#define ZERO_RUNTIME_COMMUNICATOR_MPIMAIL_H
+#ifndef ZERO_RUNTIME_COMMUNICATOR_PROCESSMAIL_H
+#define ZERO_RUNTIME_COMMUNICATOR_PROCESSMAIL_H
 
-#include "communicator/MpiEngine.h"
+#include "communicator/Communicator.h"
+#include "communicator/Wire.h"
 
 #include <memory>
+#include <string>
+#include <vector>
 
-namespace zrt::mpi {
+namespace zrt::processes {
 
 /// Sends and receives of one rank, in steps that never block. Message i from a
 /// rank on a lane is for receive i. What a message holds goes ahead of its
@@ -14,7 +17,7 @@ namespace zrt::mpi {
 /// buffer.
 class Mail {
 public:
-  explicit Mail(MPI_Comm comm) : comm_(comm) {}
+  explicit Mail(Wire &wire) : wire_(wire) {}
 
   /// Starts one; its buffer is borrowed until `isDone`.
   void start(uint64_t ticket, bool isSend, const Transfer &transfer);
@@ -42,17 +45,17 @@ private:
     int peer = 0;
     Transfer transfer;
     Header header; ///< what is sent, or what has arrived
-    RequestSet headers, bytes;
+    std::unique_ptr<Requests> headers, bytes;
     bool hasBytes = false; ///< whether their requests are made
   };
 
   Started *find(uint64_t ticket) const;
   void moveBytes(Started &started);
 
-  const MPI_Comm comm_;
+  Wire &wire_;
   std::vector<std::unique_ptr<Started>> started_; ///< in their order
 };
 
-} // namespace zrt::mpi
+} // namespace zrt::processes
 
-#endif // ZERO_RUNTIME_COMMUNICATOR_MPIMAIL_H
+#endif // ZERO_RUNTIME_COMMUNICATOR_PROCESSMAIL_H

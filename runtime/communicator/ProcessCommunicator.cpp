@@ -1,11 +1,12 @@
-#include "communicator/MpiCommunicator.h"
+#include "communicator/ProcessCommunicator.h"
 
-#include "communicator/MpiData.h"
-#include "communicator/MpiMail.h"
+#include "communicator/ProcessData.h"
+#include "communicator/ProcessMail.h"
 
 #include <algorithm>
+#include <thread>
 
-namespace zrt::mpi {
+namespace zrt::processes {
 namespace {
 
 constexpr int kHeaderTag = 1;
@@ -17,16 +18,17 @@ struct Pending {
   Communicator::Ticket ticket = 0;
   OperationSignature mine;
   std::vector<OperationSignature> theirs; ///< by rank
-  RequestSet sends, receives; ///< signatures, by distance from this rank
+  /// Signatures, by distance from this rank.
+  std::unique_ptr<Requests> sends, receives;
   std::vector<Transfer> parts;
   bool compared = false, done = false;
 };
 
-class MpiCommunicator final : public Communicator, private Progressing {
+class ProcessCommunicator final : public Communicator, private Progressing {
 public:
-  MpiCommunicator(Engine &engine, MPI_Comm comm,
-                  const CommunicatorOptions &options);
-  ~MpiCommunicator() override;
+  ProcessCommunicator(Job &job, std::unique_ptr<Wire> wire,
+                      const CommunicatorOptions &options);
+  ~ProcessCommunicator() override;
 
   int rank() const override { return rank_; }
   int ranks() const override { return ranks_; }
@@ -40,7 +42,7 @@ public:
     wait(post(Meeting::barrier(), Reduction::Sum, {}));
   }
   std::unique_ptr<Communicator> split(int color, int key) override;
-  void noteLost() override { engine_.noteLost(); }
+  void noteLost() override { job_.noteLost(); }
   void abort(const std::string &reason) override;
 
 private:
@@ -64,12 +66,11 @@ private:
                            Clock::time_point since) const;
   [[noreturn]] void fail(const std::string &why);
 
-  Engine &engine_;
-  const MPI_Comm comm_;
+  Job &job_;
+  const std::unique_ptr<Wire> wire_;
   const CommunicatorOptions options_;
   int rank_ = 0, ranks_ = 1;
-  std::vector<int> worldRanks_; ///< of this group's ranks
-  std::unique_ptr<DataMover> mover_;
+  DataMover mover_;
   /// Not yet waited for, in the order of their starts.
   std::vector<std::unique_ptr<Pending>> pending_;
   std::vector<std::unique_ptr<Pending>> unused_;
@@ -81,62 +82,52 @@ private:
   uint64_t startedMail_ = 0;
 };
 
-MpiCommunicator::MpiCommunicator(Engine &engine, MPI_Comm comm,
-                                 const CommunicatorOptions &options)
-    : engine_(engine), comm_(comm), options_(options), mail_(comm) {
-  check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
-  check(MPI_Comm_size(comm, &ranks_), "MPI_Comm_size");
-  std::vector<int> own(ranks_);
-  worldRanks_.resize(ranks_);
-  for (int rank = 0; rank < ranks_; ++rank)
-    own[rank] = rank;
-  MPI_Group group, world;
-  check(MPI_Comm_group(comm, &group), "MPI_Comm_group");
-  check(MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
-  check(MPI_Group_translate_ranks(group, ranks_, own.data(), world,
-                                  worldRanks_.data()),
-        "MPI_Group_translate_ranks");
-  MPI_Group_free(&group);
-  MPI_Group_free(&world);
-  mover_ = std::make_unique<DataMover>(comm, rank_, ranks_);
-  engine_.add(this);
+ProcessCommunicator::ProcessCommunicator(Job &job, std::unique_ptr<Wire> wire,
+                                         const CommunicatorOptions &options)
+    : job_(job), wire_(std::move(wire)), options_(options),
+      rank_(wire_->rank()), ranks_(wire_->ranks()), mover_(*wire_),
+      mail_(*wire_) {
+  job_.add(this);
 }
 
-MpiCommunicator::~MpiCommunicator() {
+ProcessCommunicator::~ProcessCommunicator() {
   try {
-    auto lock = engine_.lock();
-    engine_.remove(this);
+    auto lock = job_.lock();
+    job_.remove(this);
     const size_t left = pending_.size() + mail_.pending();
     if (left == 0)
       return;
-    engine_.fail("rank " + std::to_string(rank_) + " of " +
-                 std::to_string(ranks_) + " left without waiting for " +
-                 std::to_string(left) + " started operation(s)");
+    job_.fail("rank " + std::to_string(rank_) + " of " +
+              std::to_string(ranks_) + " left without waiting for " +
+              std::to_string(left) + " started operation(s)");
     cancel();
   } catch (const CommunicationError &) {
-    // MPI is gone, and with it everything that could still touch a buffer.
+    // The job is over, and with it what could still touch a buffer.
   }
 }
 
-void MpiCommunicator::fail(const std::string &why) {
-  engine_.fail(why);
-  engine_.throwFailure();
+void ProcessCommunicator::fail(const std::string &why) {
+  job_.fail(why);
+  job_.throwFailure();
 }
 
-void MpiCommunicator::cancel() {
-  mover_->cancel();
+void ProcessCommunicator::cancel() {
+  mover_.cancel();
   mail_.cancel();
-  for (auto &pending : pending_)
-    pending->receives.cancelReceives();
+  for (auto &pending : pending_) {
+    pending->receives->cancel();
+    pending->sends->cancel();
+  }
   pending_.clear();
 }
 
-Communicator::Ticket MpiCommunicator::post(Meeting meeting, Reduction reduction,
-                                           const std::vector<Transfer> &parts) {
-  auto lock = engine_.lock();
-  engine_.progress();
-  if (engine_.failed())
-    engine_.throwFailure();
+Communicator::Ticket
+ProcessCommunicator::post(Meeting meeting, Reduction reduction,
+                          const std::vector<Transfer> &parts) {
+  auto lock = job_.lock();
+  job_.progress();
+  if (job_.failed())
+    job_.throwFailure();
   std::string invalid = findInvalid(meeting, reduction, parts, rank_, ranks_);
   if (!invalid.empty())
     fail(invalid);
@@ -150,69 +141,71 @@ Communicator::Ticket MpiCommunicator::post(Meeting meeting, Reduction reduction,
   pending.parts = parts;
   pending.compared = pending.done = false;
   postSignature(pending);
-  engine_.progress();
+  job_.progress();
   return pending.ticket;
 }
 
-void MpiCommunicator::postSignature(Pending &pending) {
+void ProcessCommunicator::postSignature(Pending &pending) {
   pending.theirs.resize(ranks_);
-  pending.sends.clear();
-  pending.receives.clear();
+  if (!pending.sends) {
+    pending.sends = wire_->makeRequests();
+    pending.receives = wire_->makeRequests();
+  }
+  pending.sends->clear();
+  pending.receives->clear();
   for (int distance = 1; distance < ranks_; ++distance) {
     int peer = (rank_ + distance) % ranks_;
-    check(MPI_Irecv(&pending.theirs[peer], sizeof(OperationSignature), MPI_BYTE,
-                    peer, kHeaderTag, comm_, pending.receives.add()),
-          "MPI_Irecv");
-    check(MPI_Isend(&pending.mine, sizeof(OperationSignature), MPI_BYTE, peer,
-                    kHeaderTag, comm_, pending.sends.add()),
-          "MPI_Isend");
+    pending.receives->receive(&pending.theirs[peer], sizeof(OperationSignature),
+                              peer, kHeaderTag);
+    pending.sends->send(&pending.mine, sizeof(OperationSignature), peer,
+                        kHeaderTag);
   }
 }
 
 /// Signatures of all pending operations; data of the oldest that has any left,
 /// so that all ranks move data in one order.
-void MpiCommunicator::progress() {
+void ProcessCommunicator::progress() {
   bool moved = false;
   bool older = false; // whether an operation before this one is not done
   for (auto &entry : pending_) {
     Pending &pending = *entry;
     if (pending.done)
       continue;
-    moved |= pending.receives.poll();
-    moved |= pending.sends.poll();
-    if (!pending.compared && !pending.receives.active() && !older) {
+    moved |= pending.receives->poll();
+    moved |= pending.sends->poll();
+    if (!pending.compared && !pending.receives->active() && !older) {
       compare(pending);
-      if (engine_.failed())
+      if (job_.failed())
         return;
       // A barrier has no parts, and so no data.
-      mover_->begin(pending.mine.meeting.collective(), pending.mine.reduction,
-                    pending.parts);
+      mover_.begin(pending.mine.meeting.collective(), pending.mine.reduction,
+                   pending.parts);
       moved = true;
     }
     if (pending.compared) {
-      moved |= mover_->progress();
-      pending.done = mover_->done() && !pending.sends.active();
+      moved |= mover_.progress();
+      pending.done = mover_.done() && !pending.sends->active();
     }
     older |= !pending.done;
   }
   std::string error;
   moved |= mail_.progress(error);
   if (!error.empty())
-    return engine_.fail(error + ", on rank " + std::to_string(rank_));
+    return job_.fail(error + ", on rank " + std::to_string(rank_));
   if (moved)
     lastProgress_ = Clock::now();
 }
 
-void MpiCommunicator::compare(Pending &pending) {
+void ProcessCommunicator::compare(Pending &pending) {
   pending.compared = true;
   pending.theirs[rank_] = pending.mine;
   for (int rank = 1; rank < ranks_; ++rank)
     if (pending.theirs[rank] != pending.theirs[0])
-      return engine_.fail(
+      return job_.fail(
           describeMismatch(pending.theirs[0], 0, pending.theirs[rank], rank));
 }
 
-Pending *MpiCommunicator::find(Ticket ticket) {
+Pending *ProcessCommunicator::find(Ticket ticket) {
   for (auto &pending : pending_)
     if (pending->ticket == ticket)
       return pending.get();
@@ -227,20 +220,21 @@ static std::string namesOf(const std::set<int> &ranks) {
   return text;
 }
 
-std::string MpiCommunicator::describeOverdue(const Pending &pending,
-                                             const std::string &within) const {
+std::string
+ProcessCommunicator::describeOverdue(const Pending &pending,
+                                     const std::string &within) const {
   const std::string operation = "operation " + std::to_string(pending.ticket) +
                                 " of a group of " + std::to_string(ranks_) +
                                 " ranks (" + describe(pending.mine) + "): ",
                     own = "rank " + std::to_string(rank_);
   if (pending.compared)
     return operation + "no data moved between " + own + " and " +
-           namesOf(mover_->awaited()) + within;
-  if (!pending.receives.active())
+           namesOf(mover_.awaited()) + within;
+  if (!pending.receives->active())
     return operation + own + " waits for an earlier operation" + within;
   std::set<int> late;
   for (int distance = 1; distance < ranks_; ++distance)
-    if (!pending.receives.isComplete(distance - 1))
+    if (!pending.receives->isComplete(distance - 1))
       late.insert((rank_ + distance) % ranks_);
   return operation + namesOf(late) + " did not start it" + within +
          (within.empty() ? "" : ", " + own + " did");
@@ -248,12 +242,12 @@ std::string MpiCommunicator::describeOverdue(const Pending &pending,
 
 /// Fails when nothing has moved for too long, or a rank that has ended is
 /// waited for.
-void MpiCommunicator::checkOverdue(const Pending &pending,
-                                   Clock::time_point since) {
+void ProcessCommunicator::checkOverdue(const Pending &pending,
+                                       Clock::time_point since) {
   for (int distance = 1; distance < ranks_ && !pending.compared; ++distance) {
     int peer = (rank_ + distance) % ranks_;
-    if (!pending.receives.isComplete(distance - 1) &&
-        engine_.secondsSinceLeft(worldRanks_[peer]) > kLeavingGraceSeconds)
+    if (!pending.receives->isComplete(distance - 1) &&
+        job_.secondsSinceLeft(wire_->numberInJob(peer)) > kLeavingGraceSeconds)
       fail(describeOverdue(pending, "") + ": rank " + std::to_string(peer) +
            " has ended");
   }
@@ -266,15 +260,15 @@ void MpiCommunicator::checkOverdue(const Pending &pending,
 
 /// What to tell of a wait in which nothing has moved for a while, or "": one
 /// rank is enough, the first of those that are there.
-std::string MpiCommunicator::describeLate(const Pending &pending,
-                                          Clock::time_point since) const {
+std::string ProcessCommunicator::describeLate(const Pending &pending,
+                                              Clock::time_point since) const {
   const std::chrono::duration<double> idle =
       Clock::now() - std::max(since, lastProgress_);
   if (!options_.notice || options_.noticeSeconds <= 0 ||
       idle.count() < options_.noticeSeconds)
     return "";
   for (int rank = 0; rank < rank_ && !pending.compared; ++rank)
-    if (pending.receives.isComplete((rank + ranks_ - rank_) % ranks_ - 1))
+    if (pending.receives->isComplete((rank + ranks_ - rank_) % ranks_ - 1))
       return "";
   return describeOverdue(pending,
                          " within " + formatSeconds(options_.noticeSeconds));
@@ -285,12 +279,12 @@ std::string MpiCommunicator::describeLate(const Pending &pending,
 //===----------------------------------------------------------------------===//
 
 Communicator::Ticket
-MpiCommunicator::startMail(Collective kind,
-                           const std::vector<Transfer> &parts) {
-  auto lock = engine_.lock();
-  engine_.progress();
-  if (engine_.failed())
-    engine_.throwFailure();
+ProcessCommunicator::startMail(Collective kind,
+                               const std::vector<Transfer> &parts) {
+  auto lock = job_.lock();
+  job_.progress();
+  if (job_.failed())
+    job_.throwFailure();
   const bool isSend = kind == Collective::Send;
   const int peer = parts.size() == 1 ? parts.front().root : rank_;
   if (peer == rank_ || peer < 0 || peer >= ranks_)
@@ -304,13 +298,13 @@ MpiCommunicator::startMail(Collective kind,
   return ticket;
 }
 
-std::string MpiCommunicator::describeMail(Ticket ticket) const {
+std::string ProcessCommunicator::describeMail(Ticket ticket) const {
   return mail_.describe(ticket) + " of a group of " + std::to_string(ranks_) +
          " ranks, on rank " + std::to_string(rank_);
 }
 
 /// Whether it is over; then it is forgotten.
-bool MpiCommunicator::finishMail(Ticket ticket) {
+bool ProcessCommunicator::finishMail(Ticket ticket) {
   if (!mail_.isKnown(ticket))
     fail("rank " + std::to_string(rank_) +
          " waits for a send or receive without having started it, or for the "
@@ -326,7 +320,7 @@ bool MpiCommunicator::finishMail(Ticket ticket) {
 //===----------------------------------------------------------------------===//
 
 /// Whether it is over; then its memory is kept for another one.
-bool MpiCommunicator::finish(Ticket ticket) {
+bool ProcessCommunicator::finish(Ticket ticket) {
   if (ticket & kMailTicket)
     return finishMail(ticket);
   Pending *pending = find(ticket);
@@ -344,11 +338,11 @@ bool MpiCommunicator::finish(Ticket ticket) {
   return true;
 }
 
-void MpiCommunicator::checkOverdue(Ticket ticket, Clock::time_point since) {
+void ProcessCommunicator::checkOverdue(Ticket ticket, Clock::time_point since) {
   if (!(ticket & kMailTicket))
     return checkOverdue(*find(ticket), since);
   const int peer = mail_.peerOf(ticket);
-  if (engine_.secondsSinceLeft(worldRanks_[peer]) > kLeavingGraceSeconds)
+  if (job_.secondsSinceLeft(wire_->numberInJob(peer)) > kLeavingGraceSeconds)
     fail(describeMail(ticket) + ": rank " + std::to_string(peer) +
          " has ended");
   const std::chrono::duration<double> idle =
@@ -358,8 +352,8 @@ void MpiCommunicator::checkOverdue(Ticket ticket, Clock::time_point since) {
          formatSeconds(options_.timeoutSeconds));
 }
 
-std::string MpiCommunicator::describeLate(Ticket ticket,
-                                          Clock::time_point since) const {
+std::string ProcessCommunicator::describeLate(Ticket ticket,
+                                              Clock::time_point since) const {
   if (!(ticket & kMailTicket)) {
     for (const auto &pending : pending_)
       if (pending->ticket == ticket)
@@ -375,16 +369,16 @@ std::string MpiCommunicator::describeLate(Ticket ticket,
          formatSeconds(options_.noticeSeconds);
 }
 
-void MpiCommunicator::wait(Ticket ticket) {
+void ProcessCommunicator::wait(Ticket ticket) {
   const auto since = Clock::now();
   bool noticed = false;
   for (uint64_t turn = 1;; ++turn) {
     std::string late;
     {
-      auto lock = engine_.lock();
-      engine_.progress();
-      if (engine_.failed())
-        engine_.throwFailure();
+      auto lock = job_.lock();
+      job_.progress();
+      if (job_.failed())
+        job_.throwFailure();
       if (finish(ticket))
         return;
       if (turn % 64 == 0)
@@ -404,32 +398,31 @@ void MpiCommunicator::wait(Ticket ticket) {
   }
 }
 
-std::unique_ptr<Communicator> MpiCommunicator::split(int color, int key) {
-  auto lock = engine_.lock();
+std::unique_ptr<Communicator> ProcessCommunicator::split(int color, int key) {
+  auto lock = job_.lock();
   if (color < 0)
     fail("split: found color " + std::to_string(color) + " on rank " +
          std::to_string(rank_) + ", wanted zero or more");
   Ticket ticket = post(Meeting::split(), Reduction::Sum, {});
   lock.unlock();
-  // MPI's own call can block: only after every rank is known to make it.
+  // What the wire does can block: only after every rank is known to call it.
   wait(ticket);
   lock.lock();
-  return std::make_unique<MpiCommunicator>(
-      engine_, engine_.split(comm_, color, key), options_);
+  return std::make_unique<ProcessCommunicator>(job_, wire_->split(color, key),
+                                               options_);
 }
 
-void MpiCommunicator::abort(const std::string &reason) {
-  auto lock = engine_.lock();
-  engine_.abort(rank_, ranks_, reason);
+void ProcessCommunicator::abort(const std::string &reason) {
+  auto lock = job_.lock();
+  job_.abort(rank_, ranks_, reason);
 }
 
 } // namespace
 
-std::unique_ptr<Communicator> makeWorld(const CommunicatorOptions &options) {
-  Engine &engine = Engine::get();
-  auto lock = engine.lock();
-  return std::make_unique<MpiCommunicator>(engine, engine.duplicateWorld(),
-                                           options);
+std::unique_ptr<Communicator> makeWorld(Job &job,
+                                        const CommunicatorOptions &options) {
+  auto lock = job.lock();
+  return std::make_unique<ProcessCommunicator>(job, job.makeWire(), options);
 }
 
-} // namespace zrt::mpi
+} // namespace zrt::processes

@@ -1,0 +1,106 @@
+// The processes of a job: one thread at a time in what connects them, and how
+// they tell each other of failures and of their ends.
+#ifndef ZERO_RUNTIME_COMMUNICATOR_JOB_H
+#define ZERO_RUNTIME_COMMUNICATOR_JOB_H
+
+#include "communicator/Communicator.h"
+#include "communicator/Wire.h"
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+
+namespace zrt::processes {
+
+using Clock = std::chrono::steady_clock;
+
+/// What makes progress whenever any communicator of this process is called: a
+/// peer may wait for one while this rank waits for another.
+class Progressing {
+public:
+  virtual ~Progressing() = default;
+  virtual void progress() = 0;
+  /// Gives up everything pending: buffers are about to go away.
+  virtual void cancel() = 0;
+};
+
+/// There is one in a process, and it ends with the process: communicators in
+/// static storage may outlive everything else. Every call of what connects the
+/// processes is made under `lock()`.
+class Job {
+public:
+  virtual ~Job();
+
+  /// Throws after the end of the job, and where this thread may not call.
+  virtual std::unique_lock<std::recursive_mutex> lock();
+  /// A wire of all processes. Collective.
+  virtual std::unique_ptr<Wire> makeWire() = 0;
+
+  int rank() const { return rank_; }
+  int ranks() const { return ranks_; }
+
+  void add(Progressing *communicator) {
+    communicators_.push_back(communicator);
+  }
+  void remove(Progressing *communicator);
+  void progress();
+
+  bool failed() const { return failed_; }
+  /// Records the first failure and tells every rank of the job.
+  void fail(const std::string &reason);
+  /// Throws what was recorded; before, no message can arrive in any buffer.
+  [[noreturn]] void throwFailure();
+  /// Fails because of `what` on the rank of a group, prints, waits for peers to
+  /// end, and ends the job.
+  [[noreturn]] void abort(int rank, int ranks, const std::string &what);
+
+  /// How long ago the process with this number said that it ends; negative when
+  /// it has not.
+  double secondsSinceLeft(int number) const;
+  /// A peer is gone without having said so. Not under the lock.
+  void noteLost() { lost_ = true; }
+
+  /// Called at the process's exit.
+  void finalize();
+
+protected:
+  /// What a process tells all others.
+  struct Message {
+    int32_t leaving;
+    int32_t rank;
+    char text[2040];
+  };
+
+  Job() = default;
+  void setSize(int rank, int ranks);
+
+  /// Starts to send `message`, which stays, to all others.
+  virtual void tell(const Message &message) = 0;
+  /// Moves what was told on its way, and reads what others tell; whether
+  /// `message` is one of theirs.
+  virtual bool hear(Message &message) = 0;
+  /// Ends all processes, those that nothing reaches as well where that can be.
+  [[noreturn]] virtual void kill() = 0;
+  /// Ends what connects the processes, none of which has anything under way.
+  virtual void close() = 0;
+  virtual bool isClosed() const { return false; }
+
+private:
+  void say(bool leaving, const std::string &text);
+  void hearAll();
+  bool awaitPeersLeaving(double seconds);
+
+  std::recursive_mutex mutex_;
+  bool finalized_ = false;
+  int rank_ = 0, ranks_ = 1;
+  Message failure_ = {}, leaving_ = {};
+  std::vector<Progressing *> communicators_;
+  std::vector<Clock::time_point> left_; ///< by rank; the epoch: not yet
+  bool failed_ = false;
+  std::atomic<bool> lost_{false};
+  std::string reason_;
+};
+
+} // namespace zrt::processes
+
+#endif // ZERO_RUNTIME_COMMUNICATOR_JOB_H
