@@ -46,6 +46,12 @@ if lit.util.which("qemu-x86_64", config.environment["PATH"]):
     config.available_features.add("qemu")
 if lit.util.which("mpirun", config.environment["PATH"]) and config.enable_mpi:
     config.available_features.add("mpi")
+# Two network namespaces are as good as two machines, where they can be made.
+probe = f"zero-probe-{os.getpid()}"
+if lit.util.which("ip", config.environment["PATH"]) and os.geteuid() == 0 and \
+        not subprocess.run(["ip", "netns", "add", probe], capture_output=True).returncode:
+    subprocess.run(["ip", "netns", "del", probe], check=True)
+    config.available_features.add("netns")
 # A folder with the files A to K of minimalloc's benchmark `challenging`.
 minimalloc = os.environ.get("ZERO_MINIMALLOC")
 if minimalloc:

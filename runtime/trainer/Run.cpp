@@ -3,7 +3,7 @@
 #include "checkpoint/Shard.h"
 #include "communicator/InProcess.h"
 #include "communicator/Launcher.h"
-#include "communicator/Mpi.h"
+#include "communicator/Processes.h"
 #include "communicator/WatchedCommunicator.h"
 #include "engine/Failure.h"
 #include "engine/MachineMemory.h"
@@ -219,17 +219,6 @@ int launchThreads(const Run &asked) {
   return finish(run, failure);
 }
 
-/// Ranks of this job on this machine, as the launcher reports; 0 where it does
-/// not.
-int localRanksOfJob() {
-  for (const char *name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
-                           "PMI_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"})
-    if (const char *value = std::getenv(name))
-      if (const int count = std::atoi(value); count > 0)
-        return count;
-  return 0;
-}
-
 /// Refuses to be one of several processes that do not find each other: each
 /// would be a training of its own. `found` are those that MPI connects.
 void checkLaunch(const Run &run, int found) {
@@ -242,13 +231,14 @@ void checkLaunch(const Run &run, int found) {
       ", which does not connect them: each would train all of '" +
       run.program.name + "' by itself. Start the " + plural(ranks, "rank") +
       " of this program with mpirun -n " + std::to_string(ranks) +
-      " of Open MPI, or as threads, in one process; " +
+      " of Open MPI, or with MASTER_ADDR and MASTER_PORT beside RANK and "
+      "WORLD_SIZE, or as threads, in one process; " +
       "where each process is to train by itself, unset " + launch.variables);
 }
 
 int launchProcess(const Run &run) {
   const std::unique_ptr<Communicator> communicator =
-      makeMpi(communicatorOptions(run));
+      makeProcesses(communicatorOptions(run));
   checkLaunch(run, communicator->ranks());
   const int ranks = run.program.training.ranks;
   if (communicator->ranks() != ranks) {
@@ -267,7 +257,7 @@ int launchProcess(const Run &run) {
   Failure failure;
   Data data;
   std::string error;
-  const int localRanks = localRanksOfJob();
+  const int localRanks = countLocalRanks();
   try {
     checkMemory(run, {1, std::max(localRanks, 1)});
     data = openRunData(run);
@@ -307,7 +297,7 @@ int zrt::launch(const Run &run) {
           describeStart("the thread that waits for signals", error));
     }
   }
-  if (launchedUnderMpi())
+  if (areRanksProcesses())
     return launchProcess(run);
   checkLaunch(run, 1);
   return launchThreads(run);

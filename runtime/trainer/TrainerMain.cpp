@@ -1,7 +1,7 @@
 #include "trainer/TrainerMain.h"
 
 #include "checkpoint/Shard.h"
-#include "communicator/Mpi.h"
+#include "communicator/Processes.h"
 #include "program/ByteCount.h"
 #include "report/Report.h"
 #include "trainer/Run.h"
@@ -81,10 +81,10 @@ int act(const Options &options, const std::vector<Program> &stages,
   case Options::Action::Calibrate:
     break;
   }
-  // Launchers of MPI give each rank a terminal of its own, whose text may go
-  // to a file: there, lines are not drawn over.
+  // Launchers give each rank a terminal of its own, whose text may go to a
+  // file: there, lines are not drawn over.
   const bool terminal =
-      &out == &std::cout && ::isatty(STDOUT_FILENO) && !launchedUnderMpi();
+      &out == &std::cout && ::isatty(STDOUT_FILENO) && !areRanksProcesses();
   const Run run{stages.front(),
                 options,
                 embedded.kernels,

@@ -1,6 +1,6 @@
 #include "device/cuda/CudaBackend.h"
 
-#include "communicator/Mpi.h"
+#include "communicator/Processes.h"
 #include "device/DeviceBackend.h"
 #include "device/StagedCollectives.h"
 #include "device/cuda/CudaDevice.h"
@@ -40,24 +40,20 @@ struct OwnedContext : CudaContext {
 
 /// The number of this rank among those of its machine. A launcher numbers
 /// processes: of ranks that are threads of one, it says nothing.
-int localRank(const Communicator &communicator) {
-  if (launchedUnderMpi())
-    for (const char *name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-                             "PMI_LOCAL_RANK", "SLURM_LOCALID"})
-      if (const char *value = std::getenv(name))
-        return std::atoi(value);
-  return communicator.rank();
+int localRankOf(const Communicator &communicator) {
+  const int rank = communicator.rank();
+  return areRanksProcesses() ? localRank(rank) : rank;
 }
 
 int deviceOf(const BackendSetup &setup, const Communicator &communicator) {
-  const int rank = localRank(communicator);
+  const int rank = localRankOf(communicator);
   std::string reason;
   const int count = countCudaDevices(reason);
   if (setup.options.shareGpu)
     return count ? rank % count : 0;
   // A launcher may show each process a GPU of its own; where they are the same
   // one, NCCL says so.
-  return launchedUnderMpi() && count == 1 ? 0 : rank;
+  return areRanksProcesses() && count == 1 ? 0 : rank;
 }
 
 std::unique_ptr<CollectiveQueue>
@@ -79,7 +75,7 @@ makeCollectives(const BackendSetup &setup, Device &device, Communicator &host) {
         "NCCL_MULTI_RANK_GPU_ENABLE=1, and this is NCCL " +
         ncclVersion() + ": run with --collectives host");
   std::string reason;
-  if (many && setup.options.shareGpu && !launchedUnderMpi() &&
+  if (many && setup.options.shareGpu && !areRanksProcesses() &&
       countCudaDevices(reason) < host.ranks())
     throw std::runtime_error(
         "ranks that share a GPU use NCCL as processes of their own, and these "

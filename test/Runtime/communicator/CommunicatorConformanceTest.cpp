@@ -60,7 +60,7 @@ TEST(Conformance, EveryKindReductionTypeAndCount) {
 
 /// Several pieces of the in-process backend, several chunks of MPI's.
 TEST(Conformance, BuffersOfManyChunks) {
-  const uint64_t count = underMpi() ? 800'001 : 100'003;
+  const uint64_t count = onProcesses() ? 800'001 : 100'003;
   for (int ranks : groupSizes())
     onRanks(ranks, [&](Communicator &communicator) {
       for (Collective kind : kAllKinds)
@@ -351,7 +351,7 @@ TEST(Conformance, NaNWinsAMaximum) {
 
 /// One buffer of more than 2^31 bytes a rank: whole, in slices, and reduced.
 TEST(Conformance, MoreThanTwoGibibytes) {
-  if (underMpi() && groupSizes()[0] != 2)
+  if (onProcesses() && groupSizes()[0] != 2)
     GTEST_SKIP() << "memory: runs with two ranks only";
   const uint64_t words = (uint64_t(1) << 28) + 512;
   auto expectWords = [&](const std::vector<uint64_t> &buffer, uint64_t add,
@@ -472,8 +472,8 @@ void runRandomSequences(Communicator &world, uint64_t sequences) {
 /// 10,000 sequences between threads, and in each MPI job.
 TEST(Conformance, RandomSequencesGiveWhatAPlainLoopGives) {
   for (int ranks : groupSizes()) {
-    const uint64_t sequences = underMpi() ? 10'000 : 2500;
-    if (ranks == 1 && !underMpi())
+    const uint64_t sequences = onProcesses() ? 10'000 : 2500;
+    if (ranks == 1 && !onProcesses())
       continue;
     onRanks(ranks,
             [&](Communicator &world) { runRandomSequences(world, sequences); });

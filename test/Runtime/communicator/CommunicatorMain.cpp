@@ -1,8 +1,8 @@
-// As one process, tests everything; as a rank of an MPI job, what concerns all
+// As one process, tests everything; as a rank of a job, what concerns all
 // backends.
 #include "CommunicatorTesting.h"
 
-#include "communicator/Mpi.h"
+#include "communicator/Processes.h"
 
 #include <gtest/gtest.h>
 
@@ -23,10 +23,10 @@ class FailuresOnly : public ::testing::EmptyTestEventListener {
 } // namespace
 
 int main(int argc, char **argv) {
-  if (zrt::launchedUnderMpi())
+  if (zrt::areRanksProcesses())
     ::testing::GTEST_FLAG(filter) = "Conformance.*";
   ::testing::InitGoogleTest(&argc, argv);
-  if (zrt::launchedUnderMpi() && zrt::makeMpi()->rank() != 0) {
+  if (zrt::areRanksProcesses() && zrt::makeProcesses()->rank() != 0) {
     auto &listeners = ::testing::UnitTest::GetInstance()->listeners();
     delete listeners.Release(listeners.default_result_printer());
     listeners.Append(new FailuresOnly());

@@ -3,7 +3,7 @@
 #include "../../Sanitized.h"
 
 #include "communicator/InProcess.h"
-#include "communicator/Mpi.h"
+#include "communicator/Processes.h"
 #include "program/Float16.h"
 
 #include <gtest/gtest.h>
@@ -36,8 +36,8 @@ constexpr double kTimeoutSeconds = 600;
 constexpr size_t kGuardBytes = 64;
 constexpr char kGuard = 0x5a;
 
-Communicator &mpiWorld() {
-  static std::unique_ptr<Communicator> world = makeMpi({kTimeoutSeconds});
+Communicator &processWorld() {
+  static std::unique_ptr<Communicator> world = makeProcesses({kTimeoutSeconds});
   return *world;
 }
 
@@ -128,20 +128,20 @@ bool countsAllocations() { return true; }
 uint64_t allocations() { return allocationCount; }
 #endif
 
-bool underMpi() {
-  static const bool under = launchedUnderMpi();
-  return under;
+bool onProcesses() {
+  static const bool are = areRanksProcesses();
+  return are;
 }
 
 std::vector<int> groupSizes() {
-  if (underMpi())
-    return {mpiWorld().ranks()};
+  if (onProcesses())
+    return {processWorld().ranks()};
   return {1, 2, 3, 4, 7};
 }
 
 void onRanks(int ranks, const std::function<void(Communicator &)> &body) {
-  if (underMpi()) {
-    runGuarded(mpiWorld(), body);
+  if (onProcesses()) {
+    runGuarded(processWorld(), body);
     return;
   }
   auto communicators = makeInProcess(ranks, {kTimeoutSeconds});

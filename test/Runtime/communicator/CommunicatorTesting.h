@@ -11,7 +11,7 @@
 namespace zrt::testing {
 
 /// Whether this process is a rank of an MPI job; else ranks are threads.
-bool underMpi();
+bool onProcesses();
 
 /// Group sizes to test: that of the job under MPI.
 std::vector<int> groupSizes();

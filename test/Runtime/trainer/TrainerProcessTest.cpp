@@ -366,7 +366,7 @@ TEST_F(TrainerProcess, ARankWhoseThreadCannotStartIsAnError) {
 }
 
 #ifdef ZERO_MPIEXEC
-std::vector<std::string> underMpi(std::vector<std::string> command,
+std::vector<std::string> onProcesses(std::vector<std::string> command,
                                   int processes) {
   const std::string front[] = {ZERO_MPIEXEC, "-n", std::to_string(processes)};
   command.insert(command.begin(), std::begin(front), std::end(front));
@@ -378,7 +378,7 @@ TEST_F(TrainerProcess, MpiTrainsAsThreadsDo) {
   ASSERT_EQ(exitCode(threads.wait()), 0) << threads.errors.content();
   const std::vector<double> wanted = losses();
   ASSERT_EQ(wanted.size(), 20u);
-  Child processes(underMpi(command(20), 3), 3, 2);
+  Child processes(onProcesses(command(20), 3), 3, 2);
   ASSERT_EQ(exitCode(processes.wait()), 0) << processes.errors.content();
   EXPECT_EQ(losses(), wanted);
 }
@@ -389,7 +389,7 @@ TEST_F(TrainerProcess, MpiRanksDrawNoProgressLine) {
   int reader = -1, terminal = -1;
   ASSERT_EQ(::openpty(&reader, &terminal, nullptr, nullptr, nullptr), 0);
   ::fcntl(reader, F_SETFL, O_NONBLOCK);
-  Child child(underMpi(command(3), 2), 2, 1, terminal);
+  Child child(onProcesses(command(3), 2), 2, 1, terminal);
   EXPECT_EQ(exitCode(child.wait()), 0) << child.errors.content();
   std::string shown(1 << 16, '\0');
   const ssize_t count = ::read(reader, shown.data(), shown.size());
@@ -412,7 +412,7 @@ std::vector<pid_t> startedBy(pid_t launcher) {
 
 TEST_F(TrainerProcess, MpiStopsOnSigterm) {
   for (int i = 0; i < 3; ++i) {
-    Child child(underMpi(command(1000000), 3), 3, 1);
+    Child child(onProcesses(command(1000000), 3), 3, 1);
     ASSERT_TRUE(child.outputs("step 1/1000000"));
     const std::vector<pid_t> ranks = startedBy(child.id());
     ASSERT_EQ(ranks.size(), 3u);
@@ -426,9 +426,9 @@ TEST_F(TrainerProcess, MpiStopsOnSigterm) {
 }
 
 /// A launch of two ranks, each with a command of its own.
-std::vector<std::string> underMpi(const std::vector<std::string> &first,
+std::vector<std::string> onProcesses(const std::vector<std::string> &first,
                                   const std::vector<std::string> &second) {
-  std::vector<std::string> both = underMpi(first, 1);
+  std::vector<std::string> both = onProcesses(first, 1);
   for (const char *next : {":", "-n", "1"})
     both.push_back(next);
   both.insert(both.end(), second.begin(), second.end());
@@ -443,10 +443,10 @@ TEST_F(TrainerProcess, MpiWantsTheSameFilesOnAllRanks) {
   std::vector<std::string> second = command(3);
   ASSERT_EQ(second[1], "--data");
   second[2] = copy.path();
-  Child alike(underMpi(command(3), second), 2, 1);
+  Child alike(onProcesses(command(3), second), 2, 1);
   EXPECT_EQ(exitCode(alike.wait()), 0) << alike.errors.content();
   second[2] = other.path();
-  Child unlike(underMpi(command(3), second), 2, 1);
+  Child unlike(onProcesses(command(3), second), 2, 1);
   EXPECT_EQ(exitCode(unlike.wait()), 1);
   EXPECT_NE(unlike.errors.content().find(
                 "the content of --data of rank 1 differs from that of rank 0: "
@@ -456,7 +456,7 @@ TEST_F(TrainerProcess, MpiWantsTheSameFilesOnAllRanks) {
 }
 
 TEST_F(TrainerProcess, MpiWantsTheCompiledProcessCount) {
-  Child child(underMpi(command(20), 2), 3, 1);
+  Child child(onProcesses(command(20), 2), 3, 1);
   EXPECT_EQ(exitCode(child.wait()), 2);
   EXPECT_NE(child.errors.content().find(
                 "error: launched with 2 processes, but this program was "

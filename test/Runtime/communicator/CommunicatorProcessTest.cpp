@@ -1,4 +1,5 @@
-// What goes wrong in an MPI job is an error on every rank, and never a hang.
+// What goes wrong in a job of processes is an error on every rank, and never a
+// hang, whatever connects them.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -14,10 +15,9 @@ struct Outcome {
   int status = -1;
 };
 
-/// Runs three ranks of the faulty program.
-Outcome run(const std::string &fault) {
-  std::string command =
-      std::string(ZERO_MPIEXEC " -n 3 " ZERO_FAULTS " ") + fault + " 2>&1";
+/// What starts three ranks.
+Outcome runBy(const std::string &launcher, const std::string &fault) {
+  std::string command = launcher + " " ZERO_FAULTS " " + fault + " 2>&1";
   Outcome outcome;
   FILE *pipe = popen(command.c_str(), "r");
   if (!pipe)
@@ -30,8 +30,17 @@ Outcome run(const std::string &fault) {
   return outcome;
 }
 
+class Processes : public ::testing::TestWithParam<const char *> {
+protected:
+  /// Runs three ranks of the faulty program.
+  static Outcome run(const std::string &fault) {
+    return runBy(GetParam(), fault);
+  }
+  static Outcome runWithFile(const std::string &fault);
+};
+
 /// The same with a file that a rank can make for another one.
-Outcome runWithFile(const std::string &fault) {
+Outcome Processes::runWithFile(const std::string &fault) {
   char folder[] = "/tmp/zero-test-XXXXXX";
   EXPECT_NE(mkdtemp(folder), nullptr);
   const std::string file = std::string(folder) + "/late";
@@ -56,7 +65,7 @@ void expectCaught(const Outcome &outcome, std::initializer_list<int> ranks,
 
 } // namespace
 
-TEST(MpiFailure, MismatchIsAnErrorOnAllRanks) {
+TEST_P(Processes, MismatchIsAnErrorOnAllRanks) {
   Outcome outcome = run("mismatch");
   expectCaught(
       outcome, {0, 1, 2},
@@ -66,7 +75,7 @@ TEST(MpiFailure, MismatchIsAnErrorOnAllRanks) {
   EXPECT_EQ(outcome.status, 3);
 }
 
-TEST(MpiFailure, LateRankTimesOut) {
+TEST_P(Processes, LateRankTimesOut) {
   Outcome outcome = runWithFile("late");
   expectCaught(outcome, {0, 1, 2},
                "operation 1 of a group of 3 ranks (barrier): rank 1 did not "
@@ -74,7 +83,7 @@ TEST(MpiFailure, LateRankTimesOut) {
   EXPECT_EQ(outcome.status, 3);
 }
 
-TEST(MpiFailure, ALateRankIsNamedAndWaitedFor) {
+TEST_P(Processes, ALateRankIsNamedAndWaitedFor) {
   Outcome outcome = runWithFile("slow");
   EXPECT_EQ(outcome.status, 0) << outcome.output;
   EXPECT_NE(outcome.output.find(
@@ -88,7 +97,7 @@ TEST(MpiFailure, ALateRankIsNamedAndWaitedFor) {
         << outcome.output;
 }
 
-TEST(MpiFailure, HangingRankDoesNotHoldTheJob) {
+TEST_P(Processes, HangingRankDoesNotHoldTheJob) {
   Outcome outcome = run("hang");
   expectCaught(outcome, {0, 2}, "rank 1 did not start it within 3 s");
   EXPECT_NE(outcome.output.find("ends the job, because not all ranks ended"),
@@ -97,14 +106,14 @@ TEST(MpiFailure, HangingRankDoesNotHoldTheJob) {
   EXPECT_NE(outcome.status, 0);
 }
 
-TEST(MpiFailure, RankThatLeavesIsNamed) {
+TEST_P(Processes, RankThatLeavesIsNamed) {
   Outcome outcome = run("leave");
   expectCaught(outcome, {0, 2}, "rank 1 has ended");
   EXPECT_EQ(outcome.output.find("rank 1 caught"), std::string::npos);
   EXPECT_EQ(outcome.status, 3);
 }
 
-TEST(MpiFailure, AbortReachesThePeersFirst) {
+TEST_P(Processes, AbortReachesThePeersFirst) {
   Outcome outcome = run("abort");
   expectCaught(outcome, {0, 2}, "rank 1 of 3 aborted: the loss is not finite");
   EXPECT_NE(
@@ -115,7 +124,7 @@ TEST(MpiFailure, AbortReachesThePeersFirst) {
 }
 
 /// What has failed is known already, and what the rank was doing is not.
-TEST(MpiFailure, AbortAddsWhatTheRankWasDoing) {
+TEST_P(Processes, AbortAddsWhatTheRankWasDoing) {
   Outcome outcome = run("abort-with-place");
   EXPECT_NE(outcome.output.find(
                 "error: rank 0: in the forward pass: a receive of 5 x f32"),
@@ -124,7 +133,42 @@ TEST(MpiFailure, AbortAddsWhatTheRankWasDoing) {
   EXPECT_NE(outcome.status, 0);
 }
 
-TEST(MpiFailure, RefusedArgumentsFailAllRanks) {
+TEST_P(Processes, RefusedArgumentsFailAllRanks) {
   expectCaught(run("invalid"), {0, 1, 2},
                "the receive buffer is null on rank 2");
 }
+
+/// Over sockets alone: of MPI the launcher notices.
+TEST(Sockets, ARankThatDiesIsNamed) {
+  const Outcome outcome = runBy(ZERO_LAUNCH, "die");
+  expectCaught(outcome, {0, 2},
+               "the process of rank 1 has ended without a word");
+  EXPECT_EQ(outcome.status, 9) << outcome.output;
+}
+
+TEST(Sockets, VariablesThatSayNothingAreErrors) {
+  const auto run = [](const std::string &variables) {
+    return runBy("env RANK=0 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 "
+                 "MASTER_PORT=29511 " +
+                     variables,
+                 "")
+        .output;
+  };
+  EXPECT_NE(run("RANK=x").find("RANK: found 'x', wanted a number from 0 to "),
+            std::string::npos);
+  EXPECT_NE(run("RANK=2").find("RANK: found 2, wanted less than WORLD_SIZE, "
+                               "which is 2"),
+            std::string::npos);
+  EXPECT_NE(run("MASTER_PORT=70000").find("MASTER_PORT: found '70000'"),
+            std::string::npos);
+  EXPECT_NE(run("RANK=1 MASTER_ADDR=no.such.host.invalid")
+                .find("rank 1 of 2, at the start: cannot find rank 0 at "
+                      "no.such.host.invalid"),
+            std::string::npos);
+}
+
+#ifdef ZERO_MPIEXEC
+INSTANTIATE_TEST_SUITE_P(Mpi, Processes,
+                         ::testing::Values(ZERO_MPIEXEC " -n 3"));
+#endif
+INSTANTIATE_TEST_SUITE_P(Sockets, Processes, ::testing::Values(ZERO_LAUNCH));

@@ -1,8 +1,9 @@
-// A rank of an MPI job in which something goes wrong; CommunicatorMpiTest
-// starts it under mpirun and reads what the ranks print.
-#include "communicator/Mpi.h"
+// A rank of a job in which something goes wrong; CommunicatorProcessTest starts
+// it, by mpirun and with sockets, and reads what the ranks print.
+#include "communicator/Processes.h"
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -57,6 +58,14 @@ void leave(Communicator &world) {
     world.barrier();
 }
 
+/// Rank 1 ends without a word.
+void die(Communicator &world) {
+  world.barrier();
+  if (world.rank() == 1)
+    std::raise(SIGKILL);
+  world.barrier();
+}
+
 void abortJob(Communicator &world) {
   world.barrier();
   if (world.rank() == 1)
@@ -103,7 +112,7 @@ int main(int argc, char **argv) {
       std::ofstream(file) << what;
     };
   }
-  auto world = makeMpi(options);
+  auto world = makeProcesses(options);
   try {
     if (fault == "mismatch")
       mismatch(*world);
@@ -113,6 +122,8 @@ int main(int argc, char **argv) {
       slow(*world, file);
     else if (fault == "leave")
       leave(*world);
+    else if (fault == "die")
+      die(*world);
     else if (fault == "abort")
       abortJob(*world);
     else if (fault == "abort-with-place")

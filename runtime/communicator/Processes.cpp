@@ -1,0 +1,47 @@
+#include "communicator/Processes.h"
+
+#include "communicator/Mpi.h"
+#include "communicator/Sockets.h"
+
+#include <cstdlib>
+#include <initializer_list>
+
+using namespace zrt;
+
+bool zrt::areRanksProcesses() {
+  return launchedWithAddress() || launchedUnderMpi();
+}
+
+std::unique_ptr<Communicator>
+zrt::makeProcesses(const CommunicatorOptions &options) {
+  return launchedWithAddress() ? makeSockets(options) : makeMpi(options);
+}
+
+/// The first of the variables that holds a number of at least `least`.
+static int firstNumber(std::initializer_list<const char *> names, int least,
+                       int otherwise) {
+  for (const char *name : names)
+    if (const char *value = std::getenv(name); value && *value) {
+      char *end = nullptr;
+      const long number = std::strtol(value, &end, 10);
+      if (*end == '\0' && number >= least)
+        return int(number);
+    }
+  return otherwise;
+}
+
+int zrt::localRank(int otherwise) {
+  if (launchedWithAddress())
+    return firstNumber({"LOCAL_RANK"}, 0, otherwise);
+  return firstNumber({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                      "PMI_LOCAL_RANK", "SLURM_LOCALID"},
+                     0, otherwise);
+}
+
+int zrt::countLocalRanks() {
+  if (launchedWithAddress())
+    return firstNumber({"LOCAL_WORLD_SIZE"}, 1, 0);
+  return firstNumber({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                      "PMI_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"},
+                     1, 0);
+}

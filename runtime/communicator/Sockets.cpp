@@ -1,0 +1,52 @@
+#include "communicator/Sockets.h"
+
+#include "communicator/ProcessCommunicator.h"
+#include "communicator/SocketWire.h"
+
+#include <cstdlib>
+#include <string>
+
+using namespace zrt;
+using namespace zrt::processes;
+
+/// A variable that holds a number of at most `most`.
+static int numberIn(const char *variable, long most) {
+  const std::string text = std::getenv(variable);
+  char *end = nullptr;
+  const long value = std::strtol(text.c_str(), &end, 10);
+  if (text.empty() || *end != '\0' || value < 0 || value > most)
+    throw CommunicationError(std::string(variable) + ": found '" + text +
+                             "', wanted a number from 0 to " +
+                             std::to_string(most));
+  return int(value);
+}
+
+static SocketPlace findPlace() {
+  constexpr long kMostRanks = 1 << 20;
+  SocketPlace place;
+  place.ranks = numberIn("WORLD_SIZE", kMostRanks);
+  place.rank = numberIn("RANK", kMostRanks);
+  if (place.rank >= place.ranks)
+    throw CommunicationError("RANK: found " + std::to_string(place.rank) +
+                             ", wanted less than WORLD_SIZE, which is " +
+                             std::to_string(place.ranks));
+  place.host = std::getenv("MASTER_ADDR");
+  // Where torchrun's agent keeps what its workers share, it listens there.
+  const char *agent = std::getenv("TORCHELASTIC_USE_AGENT_STORE");
+  const bool isTaken = agent && std::string(agent) == "True";
+  place.port = uint16_t(numberIn("MASTER_PORT", 65534) + (isTaken ? 1 : 0));
+  return place;
+}
+
+bool zrt::launchedWithAddress() {
+  for (const char *name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
+    if (const char *value = std::getenv(name); !value || !*value)
+      return false;
+  // One process is a run of threads.
+  return std::string(std::getenv("WORLD_SIZE")) != "1";
+}
+
+std::unique_ptr<Communicator>
+zrt::makeSockets(const CommunicatorOptions &options) {
+  return makeWorld(socketJob(findPlace(), options), options);
+}

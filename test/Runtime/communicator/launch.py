@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""Starts processes as torchrun does: launch.py N COMMAND... N processes of COMMAND with RANK,
+WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT. Ends with 0 where all
+of them do, and otherwise with the status of one that does not: others then have PATIENCE
+seconds to end, and are killed."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+
+PATIENCE = 8
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+def main():
+    ranks, *command = int(sys.argv[1]), *sys.argv[2:]
+    common = {"WORLD_SIZE": ranks, "LOCAL_WORLD_SIZE": ranks, "MASTER_ADDR": "127.0.0.1",
+              "MASTER_PORT": free_port()}
+    processes = []
+    for rank in range(ranks):
+        mine = {**common, "RANK": rank, "LOCAL_RANK": rank}
+        processes.append(subprocess.Popen(command, env={
+            **os.environ, **{name: str(value) for name, value in mine.items()}}))
+    while any(process.poll() is None for process in processes):
+        if any(process.returncode for process in processes):
+            break
+        time.sleep(0.01)
+    for process in processes:
+        try:
+            process.wait(PATIENCE if any(each.returncode for each in processes) else None)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    sys.exit(max((abs(process.wait()) for process in processes)))
+
+
+if __name__ == "__main__":
+    main()
