@@ -118,8 +118,10 @@ def corrupt(monkeypatch, pattern: str, replacement: str) -> None:
     """Has every import write another model."""
     text = StepWriter.text
 
-    def other(self, results):
-        found, count = re.subn(pattern, replacement, text(self, results), flags=re.M)
+    def other(self, results, repeated):
+        found, count = re.subn(
+            pattern, replacement, text(self, results, repeated), flags=re.M
+        )
         assert count or len(results) > 2, f"nothing matches {pattern}"
         return found
 
