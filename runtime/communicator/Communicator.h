@@ -72,6 +72,10 @@ public:
   /// it.
   virtual void wait(Ticket ticket) = 0;
   virtual void barrier() = 0;
+  /// Gives up a started operation that will never be done, as one that a graph
+  /// was to hold which was not made. Throws std::logic_error where operations
+  /// are not queued.
+  virtual void forget(Ticket ticket);
 
   /// Throws std::invalid_argument where this backend does not do an operation
   /// that a program will start, so that it is known before the first one.

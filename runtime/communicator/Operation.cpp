@@ -15,6 +15,11 @@ void Communicator::checkPeers() {}
 
 void Communicator::noteLost() {}
 
+void Communicator::forget(Ticket) {
+  throw std::logic_error("this communicator queues nothing that could be "
+                         "forgotten");
+}
+
 std::unique_ptr<Communicator> Communicator::makeGroup(const Mesh &mesh,
                                                       uint32_t group) {
   return split(static_cast<int>(mesh.numberOf(group, rank())),

@@ -1,5 +1,6 @@
 #include "device/DeviceBackend.h"
 
+#include "communicator/Operation.h"
 #include "program/ByteCount.h"
 
 #include <chrono>
@@ -14,9 +15,6 @@ using namespace zrt;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// How long the device may take for what is queued before it is an error.
-constexpr auto kPatience = std::chrono::minutes(10);
 
 constexpr size_t kAlignment = 256;
 
@@ -201,12 +199,36 @@ void DeviceBackend::captureStep() {
   try {
     runStep();
     executor.drain();
+    step = parts.device->endCapture(compute());
   } catch (...) {
     parts.device->abandonCapture(compute());
+    executor.forget();
     throw;
   }
-  step = parts.device->endCapture(compute());
   sentInStep = executor.traffic() - before;
+}
+
+/// All ranks have a graph, or none has: where one cannot make it, all go on
+/// command by command.
+void DeviceBackend::tryCapture() {
+  std::string reason;
+  try {
+    captureStep();
+  } catch (const CommunicationError &) {
+    throw;
+  } catch (const std::exception &error) {
+    if (parts.graph)
+      throw;
+    reason = error.what();
+  }
+  if (!parts.agree ? step != nullptr : parts.agree(step != nullptr))
+    return;
+  destroyStep();
+  parts.eager = true;
+  if (!reason.empty() && parts.tell)
+    parts.tell("the step does not become a graph: " + reason +
+               "; all ranks queue its commands one by one (--eager), which "
+               "costs time on the host");
 }
 
 /// The first update runs as it is, so that libraries load and connect what they
@@ -217,6 +239,10 @@ bool DeviceBackend::isGraph() const {
 }
 
 void DeviceBackend::launchStep() {
+  if (isGraph() && !step) {
+    executor.drain();
+    tryCapture();
+  }
   if (!isGraph()) {
     const Traffic before = executor.traffic();
     runStep();
@@ -224,8 +250,6 @@ void DeviceBackend::launchStep() {
     return;
   }
   executor.drain();
-  if (!step)
-    captureStep();
   parts.device->launch(step, compute());
   sent += sentInStep;
 }
@@ -293,10 +317,13 @@ void DeviceBackend::finish() {
   const auto begin = Clock::now();
   while (!parts.device->isDone(finished)) {
     parts.collectives->check();
-    if (Clock::now() - begin > kPatience) {
+    const std::chrono::duration<double> waited = Clock::now() - begin;
+    if (parts.timeoutSeconds > 0 && waited.count() > parts.timeoutSeconds) {
       giveUp();
       throw CommunicationError("the device has not finished what it was given "
-                               "for ten minutes: a peer may have failed");
+                               "within " +
+                               formatSeconds(parts.timeoutSeconds) +
+                               " (--timeout): a peer may have failed");
     }
     std::this_thread::yield();
   }

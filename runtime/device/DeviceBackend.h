@@ -31,7 +31,14 @@ struct DeviceParts {
   /// Called by all ranks when their kernels are planned, with nothing in the
   /// memory yet; says what it did. Null: there is nothing to do.
   std::function<std::string()> afterPlan;
-  bool eager = false;   ///< no graph
+  bool eager = false; ///< no graph
+  bool graph = false; ///< a step that cannot be one is an error
+  /// Whether all ranks say so, who call it at once. Null: there is one rank.
+  std::function<bool(bool)> agree;
+  /// Says a remark to the user, of this rank. Null: nobody hears.
+  std::function<void(const std::string &)> tell;
+  /// Of what the device was given, until it is an error; 0: for ever.
+  double timeoutSeconds = 600;
   std::string nvmePath; ///< folder of states in files; empty: as compiled
 };
 
@@ -70,6 +77,7 @@ private:
   void unpackInputs(int micro);
   void runStep();
   void runStage();
+  void tryCapture();
   void captureStep();
   bool isGraph() const;
   void launchStep();

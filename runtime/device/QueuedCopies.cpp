@@ -18,6 +18,12 @@ void QueuedWork::start(uint32_t ticket, Stream stream, void *to,
   device.record(done, queue);
 }
 
+void QueuedWork::forget() {
+  for (const auto &[ticket, done] : pending)
+    events.give(done);
+  pending.clear();
+}
+
 void QueuedWork::wait(uint32_t ticket) {
   const auto found = pending.find(ticket);
   if (found == pending.end())

@@ -19,6 +19,7 @@ public:
   void start(uint32_t ticket, Stream stream, void *to, const void *from,
              size_t bytes) final;
   void wait(uint32_t ticket) final;
+  void forget() final;
 
 protected:
   /// Puts the copy itself into `queue`.

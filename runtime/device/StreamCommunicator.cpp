@@ -97,6 +97,13 @@ void StreamCommunicator::wait(Ticket ticket) {
   freeTickets.push_back(ticket);
 }
 
+void StreamCommunicator::forget(Ticket ticket) {
+  const Pending operation = std::exchange(pending[ticket], {});
+  if (operation.done)
+    events.give(operation.done);
+  freeTickets.push_back(ticket);
+}
+
 void StreamCommunicator::admit(Collective kind, Reduction reduction,
                                const std::vector<Transfer> &parts) const {
   library.admit(kind, reduction, parts);

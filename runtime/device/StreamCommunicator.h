@@ -74,6 +74,7 @@ public:
   Ticket startOn(Stream stream, Collective kind, Reduction reduction,
                  const std::vector<Transfer> &parts) override;
   void wait(Ticket ticket) override;
+  void forget(Ticket ticket) override;
   void admit(Collective kind, Reduction reduction,
              const std::vector<Transfer> &parts) const override;
   void abort(const std::string &reason) override;

@@ -17,9 +17,12 @@ namespace zrt {
 struct BackendOptions {
   int threads = 0;      ///< a rank; 0: cores / local ranks
   std::string nvmePath; ///< folder of states in files; empty: as compiled
+  /// Seconds without any progress until the run ends; 0: never.
+  double timeout = 600;
 
   // Of a device.
   bool eager = false;               ///< no graph
+  bool graph = false; ///< a step that cannot be a graph is an error
   bool shareGpu = false;            ///< ranks of a machine may share one
   std::string collectives = "auto"; ///< or "nccl", "host"
   std::string tuneProducts;         ///< the file of their times; empty: none
@@ -33,6 +36,8 @@ struct BackendSetup {
   const GeneratedKernel *generated = nullptr;
   int64_t generatedCount = 0;
   FlightRecorder *flight = nullptr; ///< where commands are written down
+  /// Says a remark to the user. Null: nobody hears.
+  std::function<void(const std::string &)> tell = nullptr;
 };
 
 /// Fills what the host says before micro-batch `micro`: the inputs, at

@@ -476,6 +476,16 @@ void Executor::drain() {
   }
 }
 
+void Executor::forget() {
+  for (size_t i = 0; i < tickets.size(); ++i)
+    if (Communicator *owner = std::exchange(started[i], nullptr))
+      owner->forget(tickets[i]);
+  done.assign(done.size(), 0);
+  for (SideCopies *copies : {sideCopies, fileCopies})
+    if (copies)
+      copies->forget();
+}
+
 const Traffic &Executor::traffic() const { return sent; }
 size_t Executor::workspaceBytes() const { return workspaceSize; }
 

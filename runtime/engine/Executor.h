@@ -52,6 +52,9 @@ public:
                      size_t bytes) = 0;
   /// What runs from now on comes after the copies of `ticket`, if there are.
   virtual void wait(uint32_t ticket) = 0;
+  /// Gives up all that was started, of which nothing will be done. Where copies
+  /// run when they are started there is nothing to give up.
+  virtual void forget() {}
 };
 
 /// The program on one rank. `plan` resolves every kernel, address and
@@ -94,6 +97,9 @@ public:
   /// Waits for every operation that a region left running for the next one,
   /// so that parameters may be read from outside.
   void drain();
+  /// Gives up every operation that was started, of which nothing will be done:
+  /// that of a graph which was not made. Where operations are queued.
+  void forget();
 
   const Traffic &traffic() const;
   size_t workspaceBytes() const;

@@ -298,6 +298,10 @@ void addEvaluationFlags(CLI::App &app, Options &options) {
 void addDeviceFlags(CLI::App &app, Options &options) {
   app.add_flag("--eager", options.eager,
                "queue every command of a step instead of launching a graph");
+  app.add_flag("--graph", options.graph,
+               "end the run where a step cannot be one graph, instead of "
+               "queueing its commands one by one")
+      ->excludes("--eager");
   app.add_flag("--share-gpu", options.shareGpu,
                "let ranks on one machine share a GPU; for tests");
   app.add_option("--collectives", options.collectives,

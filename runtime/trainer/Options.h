@@ -34,9 +34,8 @@ struct Options : BackendOptions {
   double lossScale = 0;      ///< in every update; 0: as compiled
   uint64_t deviceMemory = 0; ///< most bytes of a rank's device tier; 0: any
   bool overcommit = false;   ///< start without enough memory
-  /// Seconds without any progress until the run ends, and until it says whom
-  /// it waits for; 0: never.
-  double timeout = 600, noticeAfter = 10;
+  /// Seconds without any progress until it says whom it waits for; 0: never.
+  double noticeAfter = 10;
   /// Where the folder of a run's records is made; empty: in memory.
   std::string flight;
   bool fromScratch = false; ///< from new values, although there are weights

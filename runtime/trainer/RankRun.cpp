@@ -113,6 +113,7 @@ std::vector<Claim> claimsOf(const Run &run, const Data &data) {
       {"--dump-update", options.dumpUpdate},
       {"--collectives", hashOf(options.collectives)},
       {"--eager", int64_t(options.eager)},
+      {"--graph", int64_t(options.graph)},
       {"--repeat-graph", options.repeatGraph},
       {"--share-gpu", int64_t(options.shareGpu)},
       {"--tune-products", int64_t(!options.tuneProducts.empty())},

@@ -4,7 +4,7 @@
 
 #include "trainer/Options.h"
 
-#include <iosfwd>
+#include <ostream>
 #include <string>
 
 namespace zrt {
@@ -52,7 +52,14 @@ struct Run {
   }
 
   BackendSetup setup() const {
-    return {program, options, generated, generatedCount, flight};
+    return {program,
+            options,
+            generated,
+            generatedCount,
+            flight,
+            [&errors = errors](const std::string &what) {
+              errors << "remark: " + what + "\n" << std::flush;
+            }};
   }
 };
 

@@ -2,11 +2,13 @@
 // everything that they leave: the device's path must compute what the host's
 // does, with every access ordered and in bounds.
 //
-//   zero-device-check [--eager] [--record] [--trace FILE] program.so
+//   zero-device-check [--eager] [--graph] [--record] [--trace FILE]
+//                     [--capture-limit N] program.so
 //   zero-device-check --calibrate FILE program.so
 //
 // With --record nothing is computed: order, streams, events and bounds only,
-// of models of any size.
+// of models of any size. With --capture-limit the last rank cannot make a graph
+// of more operations.
 #include "../Runtime/trainer/ProgramLibrary.h"
 #include "SimulatedDevice.h"
 
@@ -21,6 +23,7 @@
 #include "trainer/Run.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <mutex>
@@ -132,7 +135,9 @@ Outcome record(const Program &program, Backend &backend) {
 }
 
 struct Settings {
-  bool eager = false, record = false;
+  bool eager = false, record = false, graph = false;
+  /// Operations after which the last rank's capture fails; negative: none does.
+  int64_t captureLimit = -1;
   const char *path = nullptr, *trace = nullptr, *calibrate = nullptr;
 };
 
@@ -162,6 +167,18 @@ Simulated makeSimulated(const Parts &from, Communicator &communicator,
   parts.context.generated = from.kernels;
   parts.context.generatedCount = from.kernelCount;
   parts.eager = settings.eager;
+  parts.graph = settings.graph;
+  if (communicator.rank() + 1 == communicator.ranks())
+    calls->captureLimit = settings.captureLimit;
+  parts.tell = [](const std::string &what) {
+    std::printf("remark: %s\n", what.c_str());
+  };
+  parts.agree = [&communicator](bool says) {
+    int32_t others = says ? 0 : 1;
+    communicator.run(Collective::AllReduce, Reduction::Sum,
+                     {{&others, &others, 1, DataType::I32}});
+    return others == 0;
+  };
   return {calls,
           std::make_unique<DeviceBackend>(from.program, std::move(parts))};
 }
@@ -301,6 +318,10 @@ int main(int argc, char **argv) {
   for (int i = 1; i < argc; ++i)
     if (std::strcmp(argv[i], "--eager") == 0)
       settings.eager = true;
+    else if (std::strcmp(argv[i], "--graph") == 0)
+      settings.graph = true;
+    else if (std::strcmp(argv[i], "--capture-limit") == 0 && i + 1 < argc)
+      settings.captureLimit = std::atoll(argv[++i]);
     else if (std::strcmp(argv[i], "--record") == 0)
       settings.record = true;
     else if (std::strcmp(argv[i], "--trace") == 0 && i + 1 < argc)

@@ -278,6 +278,10 @@ protected:
     Command wait;
     wait.opcode = Opcode::Wait;
     program.micro.commands = {start, kernel, wait};
+    make(/*graph=*/false);
+  }
+
+  void make(bool graph) {
     auto own = std::make_unique<SimulatedDevice>();
     device = own.get();
     DeviceParts parts;
@@ -291,6 +295,8 @@ protected:
                                      const KernelContext &) {
       return std::make_unique<Counted>(*this, queue);
     };
+    parts.graph = graph;
+    parts.tell = [this](const std::string &what) { told = what; };
     backend = std::make_unique<DeviceBackend>(program, std::move(parts));
     backend->plan();
     backend->initialize();
@@ -320,12 +326,14 @@ protected:
   SimulatedCollectives *collectives = nullptr;
   int64_t runs = 0, failsAt = -1;
   bool bodyFails = false; ///< when the device runs it
+  std::string told;
   std::unique_ptr<DeviceBackend> backend;
 };
 
 /// The backend goes while the error is on its way: what was captured is dropped
 /// before memory is released, and the peers are notified before anything waits.
 TEST_F(OneKernel, AFailureWhileCapturingEndsCleanly) {
+  make(/*graph=*/true);
   update(*backend);
   failsAt = runs + 2;
   const std::shared_ptr<int> aborts = collectives->aborts;
@@ -338,6 +346,24 @@ TEST_F(OneKernel, AFailureWhileCapturingEndsCleanly) {
               std::string::npos);
   }
   EXPECT_EQ(*aborts, 1);
+}
+
+/// What a graph was to hold is queued command by command, then and later.
+TEST_F(OneKernel, GoesOnWithoutAGraphWhereNoneCanBeMade) {
+  update(*backend);
+  failsAt = runs + 2;
+  update(*backend);
+  EXPECT_NE(told.find("the step does not become a graph: test"),
+            std::string::npos)
+      << told;
+  EXPECT_NE(told.find("as requested; all ranks queue its commands one by one"),
+            std::string::npos)
+      << told;
+  const int64_t before = runs;
+  update(*backend);
+  EXPECT_EQ(runs, before + program.training.accumulation);
+  EXPECT_EQ(device->counts.captures, 1);
+  EXPECT_EQ(device->counts.launches, 0);
 }
 
 /// Whoever caught the error says so, and destroys the backend later.

@@ -224,6 +224,9 @@ void SimulatedDevice::add(Operation operation, Queue queue) {
     return perform(operation, queue->clock);
   if (queue->captured < 0)
     throw Misuse(operation.what + " is not part of the graph being captured");
+  if (captureLimit >= 0 &&
+      int64_t(capturing->operations.size()) >= captureLimit)
+    throw std::runtime_error(operation.what + " cannot be captured");
   operation.queue = queue->captured;
   capturing->operations.push_back(std::move(operation));
 }

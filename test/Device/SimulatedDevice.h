@@ -81,6 +81,8 @@ public:
 
   CallCounts counts;
   const bool executes;
+  /// Operations of a capture after which it fails; negative: none does.
+  int64_t captureLimit = -1;
 
   struct Operation; ///< of a graph
 

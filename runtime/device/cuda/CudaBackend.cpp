@@ -82,6 +82,7 @@ makeCollectives(const BackendSetup &setup, Device &device, Communicator &host) {
         "are threads: start them with mpirun, or run with --collectives host");
   NcclOptions options;
   options.registers = !setup.options.unregistered;
+  options.timeoutSeconds = setup.options.timeout;
   // Windows want a link from device to device, which ranks of one have not.
   options.windows = !(many && setup.options.shareGpu);
   return makeNccl(setup.program, device, host, options);
@@ -157,6 +158,15 @@ BackendMaker zrt::cudaBackends(const void *image) {
     parts.owned = std::move(context);
     parts.makeKernel = makeCudaKernel;
     parts.eager = setup.options.eager;
+    parts.graph = setup.options.graph;
+    parts.timeoutSeconds = setup.options.timeout;
+    parts.tell = setup.tell;
+    parts.agree = [&communicator](bool says) {
+      int32_t others = says ? 0 : 1;
+      communicator.run(Collective::AllReduce, Reduction::Sum,
+                       {{&others, &others, 1, DataType::I32}});
+      return others == 0;
+    };
     parts.nvmePath = setup.options.nvmePath;
     return std::make_unique<DeviceBackend>(setup.program, std::move(parts));
   };
