@@ -46,6 +46,8 @@ bool zrt::launchedWithAddress() {
   return std::string(std::getenv("WORLD_SIZE")) != "1";
 }
 
+uint16_t zrt::findFreePort() { return Socket::listen(0, 1).port(); }
+
 std::unique_ptr<Communicator>
 zrt::makeSockets(const CommunicatorOptions &options) {
   return makeWorld(socketJob(findPlace(), options), options);

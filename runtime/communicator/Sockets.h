@@ -24,6 +24,9 @@ bool launchedWithAddress();
 std::unique_ptr<Communicator>
 makeSockets(const CommunicatorOptions &options = {});
 
+/// A port of this machine that nobody listens on at the moment.
+uint16_t findFreePort();
+
 } // namespace zrt
 
 #endif // ZERO_RUNTIME_COMMUNICATOR_SOCKETS_H

@@ -103,6 +103,12 @@ void addTrainingFlags(CLI::App &app, Options &options, Claims &claims) {
                  "checked against the rank count that was compiled in")
       ->type_name("N")
       ->check(wholeNumber<int64_t>(1));
+  app.add_option("--ranks-as", options.ranksAs,
+                 "threads of this process, or processes that it starts "
+                 "(default: processes on GPUs, else threads); a launcher "
+                 "starts processes by itself")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"auto", "threads", "processes"}));
   app.add_flag("--deterministic", claims.deterministic,
                "checked against the mode that was compiled in");
   app.add_option("--threads", options.threads,

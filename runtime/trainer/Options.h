@@ -31,9 +31,10 @@ struct Options : BackendOptions {
   double validationFraction = 0.05;
   int64_t steps = -1; ///< updates; negative: not given
   uint64_t seed = 0;
-  double lossScale = 0;      ///< in every update; 0: as compiled
-  uint64_t deviceMemory = 0; ///< most bytes of a rank's device tier; 0: any
-  bool overcommit = false;   ///< start without enough memory
+  double lossScale = 0;         ///< in every update; 0: as compiled
+  uint64_t deviceMemory = 0;    ///< most bytes of a rank's device tier; 0: any
+  bool overcommit = false;      ///< start without enough memory
+  std::string ranksAs = "auto"; ///< or "threads", "processes"
   /// Seconds without any progress until it says whom it waits for; 0: never.
   double noticeAfter = 10;
   /// Where the folder of a run's records is made; empty: in memory.

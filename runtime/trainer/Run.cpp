@@ -15,6 +15,7 @@
 #include "trainer/RankRun.h"
 #include "trainer/RunFlight.h"
 #include "trainer/Signals.h"
+#include "trainer/StartProcesses.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -284,8 +285,20 @@ int launchProcess(const Run &run) {
 
 } // namespace
 
+/// Whether this process starts one for each rank.
+static bool startsProcesses(const Run &run) {
+  const std::string &as = run.options.ranksAs;
+  return run.program.training.ranks > 1 && !areRanksProcesses() &&
+         (as == "processes" || (as == "auto" && run.prefersProcesses));
+}
+
 int zrt::launch(const Run &run) {
   checkOutputs(run.options);
+  if (startsProcesses(run)) {
+    checkLaunch(run, 1);
+    return runAsProcesses(run.program.training.ranks, run.errors);
+  }
+  endWithStarter();
   // Before any thread: threads inherit what is blocked. A calibration leaves
   // nothing behind that a clean stop would save.
   std::optional<StopSignals> signals;

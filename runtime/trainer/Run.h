@@ -30,6 +30,7 @@ struct Run {
   std::string lackForCopies = {};
   /// The programs of all stages of a pipeline; null: `program` is the only one.
   const std::vector<Program> *stages = nullptr;
+  bool prefersProcesses = false; ///< as `EmbeddedProgram` has it
   /// Of the rank; null: what it does is not written down.
   FlightRecorder *flight = nullptr;
 
@@ -48,6 +49,7 @@ struct Run {
             memoryRoot,
             lackForCopies,
             stages,
+            prefersProcesses,
             record};
   }
 

@@ -97,7 +97,8 @@ int act(const Options &options, const std::vector<Program> &stages,
                 embedded.files,
                 embedded.memoryRoot,
                 /*lackForCopies=*/"",
-                stages.size() > 1 ? &stages : nullptr};
+                stages.size() > 1 ? &stages : nullptr,
+                embedded.prefersProcesses};
   return launch(run);
 }
 

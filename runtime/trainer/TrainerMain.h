@@ -18,7 +18,10 @@ struct EmbeddedProgram {
   const GeneratedKernel *kernels = nullptr;
   int64_t kernelCount = 0;
   bool isForDevice = false; ///< it has the flags of a device
-  std::string attention;    ///< who computes it, where there is a choice
+  /// Ranks are processes where nothing is said: of a library that several
+  /// threads of one process are not safe with.
+  bool prefersProcesses = false;
+  std::string attention; ///< who computes it, where there is a choice
   // For tests, as those of `Run`.
   FileSystem *files = nullptr;
   std::string memoryRoot = {};

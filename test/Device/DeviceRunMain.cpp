@@ -25,6 +25,7 @@ int main(int argc, char **argv) {
     embedded.kernels = library.kernels;
     embedded.kernelCount = library.kernelCount;
     embedded.isForDevice = true;
+    embedded.prefersProcesses = true;
     embedded.attention = cudaAttention();
     const bool hasKernels = *library.find<int64_t>("zero_device_image_size");
     const auto *image = library.find<unsigned char>("zero_device_image");

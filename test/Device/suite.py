@@ -135,21 +135,29 @@ def golden_cases():
     yield golden_case("f32-stage3-processes", setup(3, 2, "f32"), mpi=True, flags=HOST)
 
 
+# Those that mpirun starts, and that the executable starts itself.
+KINDS = ("threads", False), ("processes", True), ("own-processes", False)
+
+
+def flags_of(kind):
+    return ("--ranks-as=threads",) if kind == "threads" else ()
+
+
 def cases_of_several_gpus(setup, pipe):
     """A GPU each: windows between them, unregistered memory, graphs of threads and processes,
     messages between stages."""
     for ranks in (2, 4):
-        for kind, mpi in (("threads", False), ("processes", True)):
+        for kind, mpi in KINDS:
             yield golden_case(f"bf16-pipe-{ranks}-gpus-{kind}", pipe(ranks, "bf16"), mpi=mpi,
-                              flags=NCCL, needs=needs_gpus(ranks))
+                              flags=NCCL + flags_of(kind), needs=needs_gpus(ranks))
         yield golden_case(f"f32-pipe-interleaved-{ranks}-gpus",
                           pipe(ranks, "f32", pipeline_schedule="interleaved"), flags=NCCL,
                           needs=needs_gpus(ranks))
         for stage in range(4):
-            for kind, mpi in (("threads", False), ("processes", True)):
+            for kind, mpi in KINDS:
                 yield golden_case(f"bf16-stage{stage}-{ranks}-gpus-{kind}",
-                                  setup(stage, ranks, "bf16"), mpi=mpi, flags=NCCL,
-                                  needs=needs_gpus(ranks))
+                                  setup(stage, ranks, "bf16"), mpi=mpi,
+                                  flags=NCCL + flags_of(kind), needs=needs_gpus(ranks))
         yield golden_case(f"f16-stage2-{ranks}-gpus-threads", setup(2, ranks, "f16"), flags=NCCL,
                           needs=needs_gpus(ranks))
         yield golden_case(f"bf16-stage3-{ranks}-gpus-unregistered", setup(3, ranks, "bf16"),

@@ -23,6 +23,8 @@ int main(int argc, char **argv) {
   embedded.kernels = zero_generated_kernels;
   embedded.kernelCount = zero_generated_kernel_count;
   embedded.isForDevice = true;
+  // NCCL's manual warns of several GPUs with graphs in one process.
+  embedded.prefersProcesses = true;
   embedded.attention = zrt::cudaAttention();
   return zrt::trainerMain(
       argc, argv, embedded,
