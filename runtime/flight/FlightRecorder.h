@@ -80,7 +80,7 @@ public:
   /// Whether it was told which meeting it is.
   bool hasMet() const { return entry && entry->meeting != 0; }
   std::string text() const { return entry ? entry->text : ""; }
-  FlightKind kind() const { return entry->kind; }
+  uint32_t command() const { return entry ? entry->command : kNoCommand; }
 
 private:
   FlightEntry *entry;

@@ -46,7 +46,7 @@ void checkOneRun(const std::vector<FlightRecord> &records) {
 /// What a rank is in; null: nothing.
 const FlightStep *openStep(const FlightRecord &record) {
   for (auto step = record.steps.rbegin(); step != record.steps.rend(); ++step)
-    if (step->ended == 0 && step->kind != FlightKind::Meeting)
+    if (step->ended == 0)
       return &*step;
   return nullptr;
 }
@@ -69,11 +69,6 @@ std::vector<int> missingOf(const std::vector<FlightRecord> &records) {
                      [&](const auto &record) { return record.rank == rank; }))
       missing.push_back(rank);
   return missing;
-}
-
-std::string meetingName(const FlightGroupRanks &group, uint64_t meeting) {
-  return "operation " + std::to_string(meeting - 1) + " of a group of " +
-         std::to_string(group.ranks()) + " ranks";
 }
 
 /// The step that a meeting has on one of the ranks.
@@ -102,26 +97,27 @@ std::string describeArrivals(const FlightGroupRanks &group) {
   if (meeting == UINT64_MAX || late.empty())
     return "";
   const FlightStep *step = stepOf(group, meeting);
-  return "waited for: " + (step ? step->text : "an operation") + " (" +
-         meetingName(group, meeting) + "): " + namesOf(arrived) + " arrived, " +
-         namesOf(late) + " did not" + why + "\n";
+  return "waited for: " + (step ? step->text : "an operation") + ": " +
+         namesOf(arrived) + " arrived, " + namesOf(late) + " did not" + why +
+         "\n";
 }
 
 std::string describeDeviation(const PartingRank &rank,
                               const FlightStep &usual) {
-  const std::string name = nameOf(rank.record->rank), own = rank.step->text,
-                    theirs = usual.text;
+  const std::string name = nameOf(rank.record->rank), own = rank.step->text;
   switch (rank.deviation) {
   case Deviation::None:
     return "";
   case Deviation::Skipped:
-    return name + " skipped " + theirs + ", and went on with " + own;
+    return name + " skipped it, and went on with " + own;
   case Deviation::Extra:
-    return name + " started " + own + " once more, instead of " + theirs;
+    return name + " started " + own + " once more";
   case Deviation::Reordered:
-    return name + " changed the order: it started " + own + " before " + theirs;
+    return name + " changed the order, and started " + own + " before it";
   case Deviation::Different:
-    return name + " started " + own + ", others " + theirs;
+    if (own == usual.text)
+      return name + " started it with other counts or types";
+    return name + " started " + own;
   }
   return "";
 }
@@ -130,8 +126,8 @@ std::string describeParting(const FlightGroupRanks &group) {
   const Parting parting = group.findParting();
   if (parting.ranks.empty())
     return "";
-  std::string text = "ranks part at " + meetingName(group, parting.meeting) +
-                     ", " + updateOf(parting.ranks.front().step->update) + ":";
+  std::string text =
+      "ranks part " + updateOf(parting.ranks.front().step->update) + ":";
   std::vector<int> usual;
   for (const PartingRank &rank : parting.ranks)
     if (rank.deviation == Deviation::None)
@@ -212,7 +208,7 @@ std::string zrt::listFlight(const FlightRecord &record, size_t count) {
                   static_cast<unsigned long long>(step.number),
                   static_cast<unsigned long long>(step.update));
     text += numbers + step.text;
-    if (step.ended == 0 && step.kind != FlightKind::Meeting)
+    if (step.ended == 0)
       text += "  (not finished)";
     text += "\n";
   }

@@ -23,21 +23,20 @@ namespace {
 /// Between two looks at the peers: a lost rank ends the others within a second.
 constexpr std::chrono::milliseconds kLook{100};
 
-/// Where a report goes that is made once for all ranks of this machine.
-std::string reportIn(const std::string &folder) { return folder + "/report"; }
+/// What is there once a rank speaks for all of this machine.
+std::string reportIn(const std::string &folder) { return folder + "/told"; }
 
 /// What is there once a rank has failed with a reason of its own.
 std::string reasonIn(const std::string &folder) { return folder + "/reason"; }
 
-bool makeFile(const std::string &path, const std::string &content) {
+/// False where it is there already.
+bool makeFile(const std::string &path) {
   const int file =
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (file < 0)
     return false;
-  const bool isWhole =
-      ::write(file, content.data(), content.size()) == ssize_t(content.size());
   ::close(file);
-  return isWhole;
+  return true;
 }
 
 void printRemarks(std::ostream &errors, const std::string &lines) {
@@ -128,20 +127,36 @@ void RunFlight::fail(FlightRecorder *recorder, bool hasReason) {
   }
   recorder->setState(FlightState::Stopped);
   if (hasReason)
-    makeFile(reasonIn(folder), "");
+    makeFile(reasonIn(folder));
   if (::access(reasonIn(folder).c_str(), F_OK) == 0)
     return takeAway(*recorder);
-  explain();
+  explain(/*isLost=*/false);
+}
+
+/// Until all ranks of this machine know of the failure: what they started
+/// meanwhile says more. One that hangs will not know.
+void RunFlight::awaitPeers() const {
+  constexpr auto kWait = std::chrono::milliseconds(10);
+  for (int turn = 0; turn < 50; ++turn) {
+    const std::vector<FlightRecord> records = readFlights(folder);
+    if (std::all_of(records.begin(), records.end(), [](const auto &record) {
+          return record.state != FlightState::Running;
+        }))
+      return;
+    std::this_thread::sleep_for(kWait);
+  }
 }
 
 /// Once for all ranks of this machine: who makes the file speaks.
-void RunFlight::explain() {
-  const std::string report = describeFlights(readFlights(folder)) +
-                             "the records of the ranks are in " + folder +
-                             ": zero-flight " + folder +
-                             "/rank-* lists what they did last\n";
-  if (makeFile(reportIn(folder), report))
-    printRemarks(errors, report);
+void RunFlight::explain(bool isLost) {
+  if (!makeFile(reportIn(folder)))
+    return;
+  if (!isLost)
+    awaitPeers();
+  printRemarks(errors, describeFlights(readFlights(folder)) +
+                           "the records of the ranks are in " + folder +
+                           ": zero-flight " + folder +
+                           "/rank-* lists what they did last\n");
 }
 
 void RunFlight::tell() {
@@ -173,7 +188,7 @@ void RunFlight::watch(Communicator &communicator) {
     if (std::any_of(paths.begin(), paths.end(), isLostFlight)) {
       communicator.noteLost();
       const std::string what = describeLost();
-      explain();
+      explain(/*isLost=*/true);
       communicator.abort(what);
       return;
     }

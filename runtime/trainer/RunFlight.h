@@ -50,7 +50,8 @@ public:
 private:
   bool makeFolder(const std::string &place, uint64_t tag, std::string &why);
   void takeAway(FlightRecorder &recorder);
-  void explain();
+  void explain(bool isLost);
+  void awaitPeers() const;
   void watch(Communicator &communicator);
   std::string describeLost() const;
 
