@@ -1,0 +1,89 @@
+// Starts something else than it is asked for, where a fault is injected.
+#ifndef ZERO_RUNTIME_COMMUNICATOR_FAULTYCOMMUNICATOR_H
+#define ZERO_RUNTIME_COMMUNICATOR_FAULTYCOMMUNICATOR_H
+
+#include "communicator/Communicator.h"
+#include "injection/Faults.h"
+#include "flight/FlightRecorder.h"
+
+#include <map>
+#include <optional>
+
+namespace zrt {
+
+/// On top of what writes down operations, so that the record says what was
+/// really started.
+class FaultyCommunicator final : public Communicator {
+public:
+  /// All are borrowed; `recorder` may be null.
+  FaultyCommunicator(Communicator &inner, Faults &faults,
+                     FlightRecorder *recorder)
+      : inner(inner), faults(faults), recorder(recorder) {}
+
+  int rank() const override { return inner.rank(); }
+  int ranks() const override { return inner.ranks(); }
+  Ticket start(Collective kind, Reduction reduction,
+               const std::vector<Transfer> &parts) override {
+    return startOn(Stream::Compute, kind, reduction, parts);
+  }
+  Ticket startOn(Stream stream, Collective kind, Reduction reduction,
+                 const std::vector<Transfer> &parts) override;
+  void wait(Ticket ticket) override;
+  void barrier() override { inner.barrier(); }
+  void admit(Collective kind, Reduction reduction,
+             const std::vector<Transfer> &parts) const override {
+    inner.admit(kind, reduction, parts);
+  }
+  std::unique_ptr<Communicator> split(int color, int key) override {
+    return wrap(inner.split(color, key));
+  }
+  std::unique_ptr<Communicator> makeGroup(const Mesh &mesh,
+                                          uint32_t group) override {
+    return wrap(inner.makeGroup(mesh, group));
+  }
+  void checkPeers() override { inner.checkPeers(); }
+  void noteLost() override { inner.noteLost(); }
+  void abort(const std::string &reason) override { inner.abort(reason); }
+
+private:
+  /// What a start was asked for.
+  struct Asked {
+    Stream stream = Stream::Compute;
+    Collective kind = Collective::AllReduce;
+    Reduction reduction = Reduction::Sum;
+    std::vector<Transfer> parts;
+    std::string name; ///< of the command; "": it is none
+    uint32_t command = kNoCommand;
+  };
+  /// What the wait for a ticket is to do besides.
+  struct Later {
+    std::optional<Ticket> ticket; ///< of another start that it stands for
+    bool replaces = false; ///< `ticket` is waited for instead, not as well
+    std::optional<Transfer> flipped; ///< received with a changed bit
+    uint64_t bytes = 0;
+  };
+  FaultyCommunicator(std::unique_ptr<Communicator> part, Faults &faults,
+                     FlightRecorder *recorder)
+      : owned(std::move(part)), inner(*owned), faults(faults),
+        recorder(recorder) {}
+  std::unique_ptr<Communicator> wrap(std::unique_ptr<Communicator> part);
+  Ticket startAs(FaultKind kind, Asked asked);
+  Ticket begin(const Asked &asked);
+  Ticket beginAgain(const Asked &asked);
+  void beginHeld();
+
+  std::unique_ptr<Communicator> owned; ///< null: `inner` is borrowed
+  Communicator &inner;
+  Faults &faults;
+  FlightRecorder *recorder;
+  std::map<Ticket, Later> later;
+  std::optional<Asked> held; ///< has not been started yet
+  Ticket heldTicket = 0;
+  /// Tickets of what is not started have a bit that others have not.
+  static constexpr Ticket kNotStarted = Ticket(1) << 62;
+  Ticket notStarted = 0;
+};
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_COMMUNICATOR_FAULTYCOMMUNICATOR_H
