@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -350,17 +351,42 @@ void Executor::waitForCopies(uint32_t ticket) {
       copies->wait(ticket);
 }
 
+void Executor::runKernel(const Action &action) {
+  const Command &command = *action.command;
+  // What has no queue of its own runs here.
+  if (action.copies)
+    action.copies->start(command.ticket, command.stream, action.buffers[1],
+                         action.buffers[0], action.copied);
+  else
+    action.kernel->run(action.buffers.data(), workspace);
+}
+
+/// What a copy to or from a file does to a bit, the file's own faults do.
+void Executor::runFaulty(const Action &action) {
+  const Command &command = *action.command;
+  const KernelSpec &spec = program.kernels[command.kernel];
+  const std::optional<FaultKind> fault =
+      faults->next(kKernelOperation, spec.name);
+  if (fault == FaultKind::Skip)
+    return;
+  runKernel(action);
+  if (fault == FaultKind::Double && !action.copies)
+    runKernel(action);
+  if (fault != FaultKind::Flip || action.buffers.empty() || action.copies)
+    return;
+  const size_t changed = spec.results.empty() ? 0 : spec.operands.size();
+  flipBit(action.buffers[changed], command.buffers[changed].bytes);
+}
+
 void Executor::execute(const Action &action) {
   const Command &command = *action.command;
   // Each slot has operations of its own in flight.
   const size_t ticket = command.ticket + slot * starts.size();
   if (command.opcode == Opcode::Kernel) {
-    // What has no queue of its own runs here.
-    if (action.copies)
-      action.copies->start(command.ticket, command.stream, action.buffers[1],
-                           action.buffers[0], action.copied);
+    if (faults)
+      runFaulty(action);
     else
-      action.kernel->run(action.buffers.data(), workspace);
+      runKernel(action);
     if (runsBeside(command))
       done[ticket] = 1;
     return;
@@ -432,6 +458,10 @@ void Executor::run(const Region &region) {
     } catch (const CommunicationError &error) {
       running = {};
       throw CommunicationError(describe(*action.command, error.what()));
+    } catch (const std::bad_alloc &) {
+      running = {};
+      throw std::runtime_error(
+          describe(*action.command, "there is not enough memory"));
     } catch (const std::exception &error) {
       running = {};
       throw std::runtime_error(describe(*action.command, error.what()));

@@ -3,6 +3,7 @@
 #define ZERO_RUNTIME_ENGINE_EXECUTOR_H
 
 #include "communicator/Communicator.h"
+#include "injection/Faults.h"
 #include "flight/FlightRecorder.h"
 #include "kernels/Kernel.h"
 #include "program/Program.h"
@@ -113,6 +114,8 @@ public:
   void setCommandHook(CommandHook hook);
   /// Writes down each command. Null: does not. Borrowed; set before `plan`.
   void setFlight(FlightRecorder *recorder) { flight = recorder; }
+  /// What happens to kernels. Null: nothing does. Borrowed.
+  void setFaults(Faults *injected) { faults = injected; }
   /// `mark` is called with each command before it, and with null after it.
   void setMark(std::function<void(const Command *command)> mark);
   /// The command that this thread runs, with its label and its place in the
@@ -147,6 +150,8 @@ private:
   Action planCollective(const Command &command);
   void run(const Region &region);
   void execute(const Action &action);
+  void runKernel(const Action &action);
+  void runFaulty(const Action &action);
   std::string nameFor(const Command &command) const;
   /// "forward pass of micro-batch 3 in pipeline stage 1: ", or "".
   std::string placeOfPass() const;
@@ -182,6 +187,7 @@ private:
   Traffic sent;
   CommandHook hook;
   FlightRecorder *flight = nullptr;
+  Faults *faults = nullptr;
   std::function<void(const Command *command)> mark;
 };
 

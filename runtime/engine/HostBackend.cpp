@@ -63,12 +63,13 @@ HostBackend::HostBackend(const BackendSetup &setup, Communicator &communicator,
     : program(setup.program), makeKernel(std::move(makeKernel)),
       pool(threadsPerRank(setup.options.threads, localRanks)),
       files(makeFileMemory(setup.program, setup.options.nvmePath,
-                           communicator.rank())),
+                           communicator.rank(), setup.faults)),
       fileCopies(files ? std::make_unique<FileCopies>(*files) : nullptr),
       memory(setup.program, /*hugePages=*/false, files.get()),
       executor(setup.program, memory.addresses(), communicator,
                contextOf(setup, communicator, pool, memory)) {
   executor.setFlight(setup.flight);
+  executor.setFaults(setup.faults);
 }
 
 std::vector<std::string> HostBackend::choices() const {

@@ -1,5 +1,7 @@
 #include "files/FileMemory.h"
 
+#include "files/FaultyEngine.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -210,11 +212,14 @@ void FileMemory::abandon() { queue.abandon(); }
 
 std::unique_ptr<FileMemory> zrt::makeFileMemory(const Program &program,
                                                 const std::string &folder,
-                                                int rank) {
+                                                int rank, Faults *faults) {
   if (bytesOfTier(program, Tier::File) == 0)
     return nullptr;
   FileSettings settings = program.files;
   if (!folder.empty())
     settings.folder = folder;
-  return std::make_unique<FileMemory>(settings, rank);
+  return std::make_unique<FileMemory>(
+      settings, rank,
+      faults ? makeFaultyEngine(makeFileEngine(settings.queueDepth), *faults)
+             : nullptr);
 }

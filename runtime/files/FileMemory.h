@@ -2,6 +2,7 @@
 #ifndef ZERO_RUNTIME_FILES_FILEMEMORY_H
 #define ZERO_RUNTIME_FILES_FILEMEMORY_H
 
+#include "injection/Faults.h"
 #include "files/FileQueue.h"
 #include "state/Arenas.h"
 
@@ -82,10 +83,11 @@ private:
 };
 
 /// The file of `rank`, where `program` keeps something in files; null where it
-/// does not. In `folder`, or where that is empty as the program says. Throws as
-/// the constructor.
+/// does not. In `folder`, or where that is empty as the program says. `faults`
+/// happen to its transfers. Throws as the constructor.
 std::unique_ptr<FileMemory> makeFileMemory(const Program &program,
-                                           const std::string &folder, int rank);
+                                           const std::string &folder, int rank,
+                                           Faults *faults = nullptr);
 
 } // namespace zrt
 

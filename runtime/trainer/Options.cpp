@@ -3,6 +3,7 @@
 #include "data/Nearest.h"
 #include "program/ByteCount.h"
 #include "trainer/Dump.h"
+#include "trainer/Injection.h"
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -168,6 +169,15 @@ void addTrainingFlags(CLI::App &app, Options &options, Claims &claims) {
   app.add_option("--tensorboard", options.tensorboard,
                  "write the scalars of each update for TensorBoard")
       ->type_name("DIR");
+}
+
+void addFaultFlags(CLI::App &app, std::vector<std::string> &faults) {
+  app.add_option(
+         "--inject", faults,
+         "for testing: have a fault happen on a rank, in an update, at "
+         "an operation; docs/Reliability.md has the kinds. May be given "
+         "several times")
+      ->type_name("KIND@RANK:STEP:OP");
 }
 
 void addCheckpointFlags(CLI::App &app, Options &options) {
@@ -408,6 +418,8 @@ Options zrt::parseOptions(int argc, char **argv, const Program &program,
                plural(program.training.ranks, "rank") + " at ZeRO stage " +
                std::to_string(program.training.stage) + ".");
   addTrainingFlags(app, options, claims);
+  std::vector<std::string> faults;
+  addFaultFlags(app, faults);
   addCheckpointFlags(app, options);
   addEvaluationFlags(app, options);
   addOutputFlags(app, options);
@@ -450,6 +462,7 @@ Options zrt::parseOptions(int argc, char **argv, const Program &program,
   if (options.action == Options::Action::Train) {
     checkTraining(options, program);
     readTraceSteps(traceSteps, options);
+    options.faults = readFaults(faults, program);
     checkDump(options, program);
   }
   return options;

@@ -39,6 +39,7 @@ struct Options : BackendOptions {
   double noticeAfter = 10;
   /// Where the folder of a run's records is made; empty: in memory.
   std::string flight;
+  std::vector<FaultSpec> faults; ///< to inject
   bool fromScratch = false; ///< from new values, although there are weights
   std::string weights, saveWeights, saveOutputs, metrics, trace;
   std::string tensorboard;       ///< the folder of event files

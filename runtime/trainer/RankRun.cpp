@@ -328,6 +328,8 @@ void RankRun::evaluate(int64_t update) {
 UpdateReport RankRun::update(int64_t number) {
   if (run.flight)
     run.flight->setUpdate(uint64_t(number));
+  if (run.faults)
+    run.faults->setStep(uint64_t(number));
   if (dump && dump->isDue(number)) {
     UpdateReport result;
     dump->watch(*backend, [&] { result = trainer->update(); });

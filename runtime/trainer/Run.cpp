@@ -1,6 +1,8 @@
 #include "trainer/Run.h"
 
+#include "checkpoint/FaultyDisk.h"
 #include "checkpoint/Shard.h"
+#include "communicator/FaultyCommunicator.h"
 #include "communicator/InProcess.h"
 #include "communicator/Launcher.h"
 #include "communicator/Processes.h"
@@ -12,6 +14,7 @@
 #include "report/Calibrate.h"
 #include "state/Weights.h"
 #include "trainer/Outputs.h"
+#include "trainer/RankEnds.h"
 #include "trainer/RankRun.h"
 #include "trainer/RunFlight.h"
 #include "trainer/Signals.h"
@@ -100,6 +103,8 @@ struct Shared {
   const Data &data;
   RunFlight &flight;
   Failure &failure;
+  RankEnds &ends;
+  bool isProcess; ///< each is one
 };
 
 /// Whose record it is.
@@ -108,14 +113,8 @@ FlightOwner ownerOf(const Run &run, int rank) {
           run.stages ? int(stageOf(*run.stages, rank)) : 0, run.program.name};
 }
 
-/// A rank's run, on a communicator that writes down what is asked of it.
-void runRank(const Shared &shared, Communicator &plain, int localRanks,
-             FlightRecorder *record) {
-  const Run run = shared.run.forRank(plain.rank(), record);
-  std::optional<WatchedCommunicator> watched;
-  if (record)
-    watched.emplace(plain, *record);
-  Communicator &communicator = watched ? *watched : plain;
+void runOn(const Run &run, const Shared &shared, Communicator &communicator,
+           int localRanks) {
   // Where it fails, its memory stays until it has aborted: peers may still read
   // what it has started to send.
   std::unique_ptr<RankRun> rank;
@@ -124,22 +123,62 @@ void runRank(const Shared &shared, Communicator &plain, int localRanks,
       calibrate({run.setup(), run.makeBackend, run.options.seed,
                  run.options.calibrate, run.out},
                 communicator, localRanks);
-      return shared.flight.end(record);
+      return shared.flight.end(run.flight);
     }
     rank =
         std::make_unique<RankRun>(run, shared.data, communicator, localRanks);
     rank->execute();
-    shared.flight.end(record);
+    shared.flight.end(run.flight);
   } catch (const std::exception &error) {
-    shared.flight.fail(record,
+    shared.flight.fail(run.flight,
                        !dynamic_cast<const CommunicationError *>(&error));
     shared.failure.record(error, communicator);
+    shared.ends.noteFailure();
     // Here, unless MPI has ended the process. Last: what ends for a peer is an
     // error there, which has a cause now. Before the memory goes: a device
     // releases none that is waited for with.
     if (rank)
       rank->giveUp();
   }
+}
+
+/// One line, whichever of the ranks' threads it comes from.
+void tellRemark(const Run &run, const std::string &what) {
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
+  run.errors << "remark: " << what << std::endl;
+}
+
+/// The same with faults in what the rank does.
+void runFaulty(Run run, const Shared &shared, Communicator &communicator,
+               int localRanks) {
+  Faults faults(run.options.faults, communicator.rank(), shared.isProcess,
+                [&](const std::string &what) { tellRemark(run, what); });
+  FaultyDisk disk(run.files ? *run.files : FileSystem::disk(), faults);
+  FaultyCommunicator faulty(communicator, faults, run.flight);
+  run.faults = &faults;
+  run.files = &disk;
+  runOn(run, shared, faulty, localRanks);
+  for (const std::string &fault : faults.missing())
+    tellRemark(run, "--inject " + fault +
+                        ": has not happened: the update had no such operation, "
+                        "or was not made");
+}
+
+/// A rank's run, on a communicator that writes down what is asked of it.
+void runRank(const Shared &shared, Communicator &plain, int localRanks,
+             FlightRecorder *record) {
+  Run run = shared.run.forRank(plain.rank());
+  run.flight = record;
+  std::optional<WatchedCommunicator> watched;
+  if (record)
+    watched.emplace(plain, *record);
+  Communicator &communicator = watched ? *watched : plain;
+  if (run.options.faults.empty())
+    runOn(run, shared, communicator, localRanks);
+  else
+    runFaulty(run, shared, communicator, localRanks);
+  shared.ends.noteEnd();
 }
 
 /// While it lives, SIGQUIT has the records told.
@@ -174,11 +213,9 @@ CommunicatorOptions communicatorOptions(const Run &run) {
   options.timeoutSeconds = run.options.timeout;
   options.noticeSeconds = run.options.noticeAfter;
   options.notice = [&run](const std::string &what) {
-    static std::mutex mutex;
-    std::lock_guard<std::mutex> lock(mutex);
     const std::string command = Executor::describeRunning();
-    run.errors << "remark: " << command << (command.empty() ? "" : ": ") << what
-               << "; the run goes on when it is there" << std::endl;
+    tellRemark(run, command + (command.empty() ? "" : ": ") + what +
+                        "; the run goes on when it is there");
   };
   return options;
 }
@@ -191,7 +228,13 @@ int launchThreads(const Run &asked) {
   const auto communicators = makeInProcess(ranks, communicatorOptions(run));
   Failure failure;
   RunFlight flight(run.options.flight, randomTag(), run.errors);
-  const Shared shared{run, data, flight, failure};
+  RankEnds ends(ranks);
+  const Shared shared{run,
+                      data,
+                      flight,
+                      failure,
+                      ends,
+                      /*isProcess=*/false};
   std::vector<FlightRecorder *> records;
   for (int rank = 0; rank < ranks; ++rank)
     records.push_back(flight.add(ownerOf(run, rank)));
@@ -214,6 +257,12 @@ int launchThreads(const Run &asked) {
     for (size_t missing = rank; missing < records.size(); ++missing)
       flight.fail(records[missing], /*hasReason=*/true);
     communicators[rank]->abort(reason); // those that run wait for it
+    ends.noteMissing(ranks - int(rank));
+  }
+  if (!ends.await()) {
+    // A thread that hangs cannot be ended by itself, nor what it uses.
+    finish(run, failure);
+    std::_Exit(1);
   }
   for (std::thread &thread : threads)
     thread.join();
@@ -278,8 +327,9 @@ int launchProcess(const Run &run) {
   FlightRecorder *const record = flight.add(ownerOf(run, communicator->rank()));
   const TellOnQuit telling(flight);
   flight.watchPeers(*communicator);
-  runRank({mine, data, flight, failure}, *communicator,
-          localRanks > 0 ? localRanks : ranks, record);
+  RankEnds ends(1);
+  runRank({mine, data, flight, failure, ends, /*isProcess=*/true},
+          *communicator, localRanks > 0 ? localRanks : ranks, record);
   return finish(run, failure);
 }
 

@@ -33,9 +33,10 @@ struct Run {
   bool prefersProcesses = false; ///< as `EmbeddedProgram` has it
   /// Of the rank; null: what it does is not written down.
   FlightRecorder *flight = nullptr;
+  Faults *faults = nullptr; ///< of the rank; null: none is injected
 
   /// The run of one rank, with the program of its stage.
-  Run forRank(int64_t rank, FlightRecorder *record) const {
+  Run forRank(int64_t rank) const {
     return {stages ? (*stages)[stageOf(*stages, rank)] : program,
             options,
             generated,
@@ -49,8 +50,7 @@ struct Run {
             memoryRoot,
             lackForCopies,
             stages,
-            prefersProcesses,
-            record};
+            prefersProcesses};
   }
 
   BackendSetup setup() const {
@@ -59,6 +59,7 @@ struct Run {
             generated,
             generatedCount,
             flight,
+            faults,
             [&errors = errors](const std::string &what) {
               errors << "remark: " + what + "\n" << std::flush;
             }};
