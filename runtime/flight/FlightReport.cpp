@@ -80,12 +80,30 @@ const FlightStep *stepOf(const FlightGroupRanks &group, uint64_t meeting) {
   return nullptr;
 }
 
-/// Of the meeting that ranks wait for, and others have not started.
-std::string describeArrivals(const FlightGroupRanks &group) {
-  uint64_t meeting = UINT64_MAX;
-  for (const FlightGroupRanks::Member &member : group.members())
+/// The first meeting that a rank has not started while others wait; 0: none.
+uint64_t unmetMeeting(const FlightGroupRanks &group) {
+  uint64_t waited = UINT64_MAX, first = UINT64_MAX, last = 0;
+  bool anyLate = false;
+  for (const FlightGroupRanks::Member &member : group.members()) {
     if (member.waits)
-      meeting = std::min(meeting, member.waits->meeting);
+      waited = std::min(waited, member.waits->meeting);
+    first = std::min(first, member.last());
+    last = std::max(last, member.last());
+  }
+  if (waited == UINT64_MAX)
+    return 0;
+  for (const FlightGroupRanks::Member &member : group.members())
+    anyLate |= member.last() < waited;
+  if (anyLate)
+    return waited;
+  // Where data does not move, ranks may wait for what all have started.
+  return first < last ? first + 1 : 0;
+}
+
+std::string describeArrivals(const FlightGroupRanks &group) {
+  const uint64_t meeting = unmetMeeting(group);
+  if (meeting == 0)
+    return "";
   std::vector<int> arrived, late;
   std::string why;
   for (const FlightGroupRanks::Member &member : group.members()) {
@@ -94,8 +112,6 @@ std::string describeArrivals(const FlightGroupRanks &group) {
     if (!isThere && !member.waits)
       why += "; " + describeRank(*member.record);
   }
-  if (meeting == UINT64_MAX || late.empty())
-    return "";
   const FlightStep *step = stepOf(group, meeting);
   return "waited for: " + (step ? step->text : "an operation") + ": " +
          namesOf(arrived) + " arrived, " + namesOf(late) + " did not" + why +

@@ -132,6 +132,21 @@ TEST(FlightReport, AStoppedRankIsNamed) {
             "nn.linear 'layer' at model.mlir:7:1\n");
 }
 
+/// One that waits for what all have started, because data does not move.
+TEST(FlightReport, AStoppedRankIsNamedWhereOthersWaitForMoreThanItsStart) {
+  Ranks all(2);
+  all.start(0, {1});
+  all.wait(0);
+  const FlightStep wait = all.records[0].steps.back();
+  all.records[0].steps.pop_back();
+  all.start(0, {2});
+  all.records[0].steps.push_back(wait);
+  all.start(1, {1});
+  expectHas(describeFlights(all.records),
+            "waited for: gather '@w2' at model.mlir:2:1: rank 0 arrived, rank "
+            "1 did not; rank 1: in update 2, after gather '@w1'");
+}
+
 TEST(FlightReport, ALostRankIsNamed) {
   Ranks all(2);
   all.start(0, {1});
