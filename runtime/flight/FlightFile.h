@@ -35,12 +35,13 @@ enum class FlightState : uint32_t {
   Stopped  ///< because of its peers, for which it waited or which failed
 };
 
-/// One operation. Times are of the steady clock, in nanoseconds.
+/// One operation. A look at the clock costs more than all the rest, so there is
+/// one: it has ended before the next one began.
 struct FlightEntry {
   /// Counts from 1, over all operations of the rank; 0 while it is written.
   std::atomic<uint64_t> number;
-  int64_t began;
-  std::atomic<int64_t> ended; ///< 0: not yet
+  int64_t began;               ///< on the steady clock, in nanoseconds
+  std::atomic<uint64_t> ended; ///< 0: not yet
   /// How many operations the group had started with this one; 0 where it is
   /// for no group. Of a wait, that of what it waits for.
   std::atomic<uint64_t> meeting;

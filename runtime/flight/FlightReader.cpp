@@ -79,7 +79,7 @@ bool readStep(const FlightEntry &entry, FlightStep &step) {
     return false;
   step.meeting = entry.meeting.load(std::memory_order_acquire);
   step.began = entry.began;
-  step.ended = entry.ended.load(std::memory_order_acquire);
+  step.hasEnded = entry.ended.load(std::memory_order_acquire) != 0;
   step.signature = entry.signature;
   step.update = entry.update;
   step.kind = entry.kind;

@@ -9,10 +9,11 @@
 
 namespace zrt {
 
-/// One operation of a record; as `FlightEntry`.
+/// One operation of a record, as `FlightEntry`.
 struct FlightStep {
   uint64_t number = 0;
-  int64_t began = 0, ended = 0;
+  int64_t began = 0;
+  bool hasEnded = false;
   uint64_t meeting = 0, signature = 0, update = 0;
   FlightKind kind = FlightKind::Kernel;
   uint32_t group = kNoFlightGroup, region = 0, command = kNoCommand;

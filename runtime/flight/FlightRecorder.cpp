@@ -156,7 +156,7 @@ FlightOperation::~FlightOperation() {
 
 void FlightOperation::finish() {
   if (entry)
-    entry->ended.store(now(), std::memory_order_release);
+    entry->ended.store(1, std::memory_order_release);
 }
 
 void FlightOperation::meet(const FlightMeeting &meeting) {

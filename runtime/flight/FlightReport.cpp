@@ -46,7 +46,7 @@ void checkOneRun(const std::vector<FlightRecord> &records) {
 /// What a rank is in; null: nothing.
 const FlightStep *openStep(const FlightRecord &record) {
   for (auto step = record.steps.rbegin(); step != record.steps.rend(); ++step)
-    if (step->ended == 0)
+    if (!step->hasEnded)
       return &*step;
   return nullptr;
 }
@@ -220,11 +220,12 @@ std::string zrt::listFlight(const FlightRecord &record, size_t count) {
   for (size_t i = first; i < record.steps.size(); ++i) {
     const FlightStep &step = record.steps[i];
     char numbers[96];
-    std::snprintf(numbers, sizeof(numbers), "%10llu  update %llu  ",
+    std::snprintf(numbers, sizeof(numbers), "%10llu %12.6f s  update %llu  ",
                   static_cast<unsigned long long>(step.number),
+                  double(step.began - record.steps[first].began) / 1e9,
                   static_cast<unsigned long long>(step.update));
     text += numbers + step.text;
-    if (step.ended == 0)
+    if (!step.hasEnded)
       text += "  (not finished)";
     text += "\n";
   }

@@ -20,7 +20,8 @@ std::string describeFlights(const std::vector<FlightRecord> &records);
 /// last.
 std::string describeLast(const FlightRecord &record);
 
-/// The last `count` operations of a rank, one a line.
+/// The last `count` operations of a rank, one a line, with the seconds from the
+/// begin of the first to that of each.
 std::string listFlight(const FlightRecord &record, size_t count);
 
 } // namespace zrt

@@ -47,7 +47,7 @@ FlightGroupRanks::FlightGroupRanks(const std::vector<FlightRecord> &records,
           continue;
         if (step.kind == FlightKind::Meeting)
           member.meetings[step.meeting] = &step;
-        else if (step.kind == FlightKind::Wait && step.ended == 0)
+        else if (step.kind == FlightKind::Wait && !step.hasEnded)
           member.waits = &step;
       }
       all.push_back(std::move(member));

@@ -34,10 +34,10 @@ public:
     FlightStep &step =
         add(rank, FlightKind::Wait, last.command, "wait for " + last.text);
     step.meeting = last.meeting;
-    step.ended = 0;
+    step.hasEnded = false;
   }
   void compute(int rank, const std::string &kernel) {
-    add(rank, FlightKind::Kernel, 99, kernel).ended = 0;
+    add(rank, FlightKind::Kernel, 99, kernel).hasEnded = false;
   }
 
   std::vector<FlightRecord> records;
@@ -52,7 +52,8 @@ private:
     FlightRecord &record = records[size_t(rank)];
     FlightStep step;
     step.number = ++record.count;
-    step.began = step.ended = int64_t(step.number);
+    step.began = int64_t(step.number) * 500000000;
+    step.hasEnded = true;
     step.update = record.update;
     step.kind = kind;
     step.region = 1;
@@ -204,10 +205,12 @@ TEST(FlightReport, ListsTheLastOperations) {
   Ranks all(1);
   all.start(0, {1, 2});
   all.wait(0);
-  EXPECT_EQ(listFlight(all.records[0], 2),
-            "         2  update 2  gather '@w2' at model.mlir:2:1\n"
-            "         3  update 2  wait for gather '@w2' at model.mlir:2:1  "
-            "(not finished)\n");
+  EXPECT_EQ(
+      listFlight(all.records[0], 2),
+      "         2     0.000000 s  update 2  gather '@w2' at model.mlir:2:1\n"
+      "         3     0.500000 s  update 2  wait for gather '@w2' at "
+      "model.mlir:2:1  "
+      "(not finished)\n");
 }
 
 } // namespace

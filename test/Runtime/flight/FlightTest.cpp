@@ -56,8 +56,9 @@ TEST_F(Flight, HasWhatWasWritten) {
   EXPECT_EQ(start.signature, 1234u);
   EXPECT_EQ(start.command, 5u);
   EXPECT_EQ(start.region, 1u);
-  EXPECT_GE(start.ended, start.began);
-  EXPECT_EQ(record.steps[1].ended, 0);
+  EXPECT_TRUE(start.hasEnded);
+  EXPECT_FALSE(record.steps[1].hasEnded);
+  EXPECT_LE(start.began, record.steps[1].began);
 }
 
 TEST_F(Flight, KeepsTheLastOperations) {
@@ -102,7 +103,7 @@ TEST_F(Flight, OutlivesAKilledProcess) {
   EXPECT_EQ(record.process, child);
   ASSERT_EQ(record.steps.size(), 1u);
   EXPECT_EQ(record.steps[0].text, "nn.linear");
-  EXPECT_EQ(record.steps[0].ended, 0);
+  EXPECT_FALSE(record.steps[0].hasEnded);
 }
 
 TEST_F(Flight, WhoEndsWellIsNotLost) {
