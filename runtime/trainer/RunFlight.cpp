@@ -26,10 +26,7 @@ constexpr std::chrono::milliseconds kLook{100};
 /// What is there once a rank speaks for all of this machine.
 std::string reportIn(const std::string &folder) { return folder + "/told"; }
 
-/// What is there once a rank has failed with a reason of its own.
-std::string reasonIn(const std::string &folder) { return folder + "/reason"; }
-
-/// False where it is there already.
+/// False where it is there already, or its folder is gone.
 bool makeFile(const std::string &path) {
   const int file =
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -97,6 +94,8 @@ FlightRecorder *RunFlight::add(const FlightOwner &owner) {
         flightPath(folder, owner.rank), owner));
     return recorders.back().get();
   } catch (const std::runtime_error &error) {
+    if (::access(folder.c_str(), F_OK) != 0)
+      return nullptr; // another rank has failed already
     errors << "remark: there is no record of what rank " << owner.rank
            << " does: " << error.what() << std::endl;
     return nullptr;
@@ -105,10 +104,7 @@ FlightRecorder *RunFlight::add(const FlightOwner &owner) {
 
 void RunFlight::takeAway(FlightRecorder &recorder) {
   recorder.remove();
-  if (!listFlights(folder).empty())
-    return;
-  ::unlink(reasonIn(folder).c_str());
-  ::rmdir(folder.c_str());
+  ::rmdir(folder.c_str()); // by the last of them
 }
 
 void RunFlight::end(FlightRecorder *recorder) {
@@ -126,11 +122,14 @@ void RunFlight::fail(FlightRecorder *recorder, bool hasReason) {
     failed = true;
   }
   recorder->setState(FlightState::Stopped);
-  if (hasReason)
-    makeFile(reasonIn(folder));
-  if (::access(reasonIn(folder).c_str(), F_OK) == 0)
-    return takeAway(*recorder);
-  explain(/*isLost=*/false);
+  if (!hasReason)
+    return explain(/*isLost=*/false);
+  if (::access(reportIn(folder).c_str(), F_OK) == 0)
+    return;
+  // All of them, since peers may be ended before they can.
+  for (const std::string &path : listFlights(folder))
+    ::unlink(path.c_str());
+  ::rmdir(folder.c_str());
 }
 
 /// Until all ranks of this machine know of the failure: what they started
