@@ -146,6 +146,18 @@ def check_stopped(runs):
     check("rank 1 did not" in runs.flight(), "the records do not name the rank that stopped")
 
 
+def check_lost(runs):
+    """A process that is gone is named by those that are left, unless the launcher ends them
+    before: then again."""
+    fault = "kill@1:2:all-gather.3"
+    for _ in range(20):
+        done = runs.run(GPT, [fault])
+        if re.search(r"error: rank [02] of 3 aborted: rank 1 is lost: its process \(\d+ on \S+\) "
+                     r"has ended without a word, in update 2, in all-gather", done.stderr):
+            return
+    check(False, f"{fault}: wanted the rank that is lost in: {done.stderr}")
+
+
 def check_asked(runs):
     """SIGQUIT has a run that hangs say why, as often as it is asked."""
     fault = "stop@1:2:all-gather.3"
@@ -186,6 +198,8 @@ def main():
     check_stopped(runs)
     if how == "threads":
         check_asked(runs)
+    else:
+        check_lost(runs)
     print("ok")
 
 
