@@ -164,6 +164,14 @@ std::string zrt::flightPath(const std::string &folder, int rank) {
   return folder + "/" + kPrefix + std::to_string(rank);
 }
 
+bool zrt::isHeldFlight(const std::string &path) {
+  try {
+    return Mapping(path).isHeld();
+  } catch (const std::runtime_error &) {
+    return false;
+  }
+}
+
 bool zrt::isLostFlight(const std::string &path) {
   try {
     const Mapping mapping(path);

@@ -49,6 +49,9 @@ std::vector<FlightRecord> readFlights(const std::string &folder);
 /// The path of a rank's record in a folder.
 std::string flightPath(const std::string &folder, int rank);
 
+/// Whether a process writes `path`.
+bool isHeldFlight(const std::string &path);
+
 /// Whether the process that writes `path` has ended without a word; reads no
 /// more than that takes.
 bool isLostFlight(const std::string &path);

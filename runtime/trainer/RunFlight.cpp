@@ -2,6 +2,7 @@
 
 #include "flight/FlightReader.h"
 #include "flight/FlightReport.h"
+#include "trainer/OldFlights.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -22,6 +23,9 @@ namespace {
 
 /// Between two looks at the peers: a lost rank ends the others within a second.
 constexpr std::chrono::milliseconds kLook{100};
+
+/// Folders of records that other runs have left, in memory.
+constexpr size_t kKept = 8;
 
 /// What is there once a rank speaks for all of this machine.
 std::string reportIn(const std::string &folder) { return folder + "/told"; }
@@ -56,16 +60,18 @@ RunFlight::RunFlight(const std::string &place, uint64_t tag,
     return;
   }
   const char *temporary = std::getenv("TMPDIR");
-  for (const char *where : {"/dev/shm", temporary ? temporary : "/tmp"})
+  for (const char *where : {"/dev/shm", temporary ? temporary : "/tmp"}) {
+    removeOldFlights(where, kKept);
     if (makeFolder(where, tag, why))
       return;
+  }
   errors << "remark: there is no record of what ranks do: " << why << std::endl;
 }
 
 bool RunFlight::makeFolder(const std::string &place, uint64_t tag,
                            std::string &why) {
   char name[40];
-  std::snprintf(name, sizeof(name), "/zero-flight-%016llx",
+  std::snprintf(name, sizeof(name), "/%s%016llx", kFlightFolder,
                 static_cast<unsigned long long>(tag));
   folder = place + name;
   // Another rank of the run may have made it.
