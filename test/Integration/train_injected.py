@@ -53,6 +53,32 @@ SAVED = (
     ("torn", 0, "", "the checkpoint is damaged"),
     ("flip", 0, "", "the checkpoint is damaged"),
 )
+# What each operation does alike, at all stages and whatever travels: fault, exit code, and
+# words of the errors or of zero-flight.
+EVERYWHERE = (
+    ("skip@1:2:collective.2", 1, "rank 1 skipped it"),
+    ("double@1:2:collective.2", 1, "once more"),
+    ("payload@1:2:collective.2", 1, "with other counts or types"),
+    ("flip@1:2:collective.2", 0, ""),
+    ("wire@1:2:collective.2", 0, ""),
+    ("alloc@1:2:collective.2", 1, "not enough memory"),
+    ("alloc@1:2:wait.2", 1, "not enough memory"),
+    ("alloc@1:2:kernel.7", 1, "not enough memory"),
+    ("skip@1:2:kernel.7", 0, ""),
+    ("double@1:2:kernel.7", 0, ""),
+    ("delay=0.01@1:2:wait.2", 0, ""),
+)
+PROGRAMS = {
+    GPT: ["--stage=3"],
+    FILES: ["--stage=3", "--pipeline", "offload-optimizer=nvme nvme-path={folder} "
+            "nvme-min-bytes=0 pipeline-updates=true sub-group-size=3000"],
+    "stage0": ["--stage=0"],
+    "stage1": ["--stage=1"],
+    "stage2": ["--stage=2"],
+    "quantized": ["--stage=3", "--pipeline", "quantized-weights=8 quantized-gradients=8 "
+                  "quantized-gradients-within=1 quantization-block=64"],
+    "offloaded": ["--stage=3", "--pipeline", "offload-optimizer=cpu sub-group-size=3000"],
+}
 
 
 def check(condition, message):
@@ -61,12 +87,10 @@ def check(condition, message):
 
 
 def compile_programs(folder, models):
-    for name, more in ((GPT, []), (FILES, [
-            "--pipeline", f"offload-optimizer=nvme nvme-path={folder} nvme-min-bytes=0 "
-                          "pipeline-updates=true sub-group-size=3000"])):
+    for name, options in PROGRAMS.items():
         subprocess.run(["zero-compile", os.path.join(models, "tiny-gpt.mlir"), f"--ranks={RANKS}",
-                        "--stage=3", "-o", os.path.join(folder, name)] + more,
-                       check=True, capture_output=True)
+                        *(option.format(folder=folder) for option in options),
+                        "-o", os.path.join(folder, name)], check=True, capture_output=True)
 
 
 class Runs:
@@ -117,6 +141,15 @@ def check_row(runs, kind, operation, program, code, errors, flight):
     check(told is not None, f"{fault}: there are no records: {done.stderr}")
     for word in flight:
         check(word in told, f"{fault}: wanted '{word}' in: {told}")
+
+
+def check_everywhere(runs, program):
+    for fault, code, word in EVERYWHERE:
+        done = runs.run(program, [fault])
+        told = (runs.flight() or "") + done.stderr
+        check(done.returncode == code, f"{program}, {fault}: ends with {done.returncode}: {told}")
+        check(f"{fault} happens" in told, f"{program}, {fault}: did not happen: {told}")
+        check(word in told, f"{program}, {fault}: wanted '{word}' in: {told}")
 
 
 def check_saved(runs, kind, code, error, verdict):
@@ -198,6 +231,8 @@ def main():
     check_stopped(runs)
     if how == "threads":
         check_asked(runs)
+        for program in PROGRAMS:
+            check_everywhere(runs, program)
     else:
         check_lost(runs)
     print("ok")
