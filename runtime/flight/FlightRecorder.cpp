@@ -48,6 +48,22 @@ void copyText(char *to, size_t room, const std::string &text) {
 
 } // namespace
 
+/// Takes the memory of a new file, and a lock that ends with this process and
+/// tells peers of that, whatever ended it. Returns null and sets errno where
+/// that cannot be.
+static void *lockAndMap(int descriptor) {
+  // Readers have the lock for a moment.
+  if (::flock(descriptor, LOCK_EX) != 0)
+    return nullptr;
+  errno = ::posix_fallocate(descriptor, 0, sizeof(FlightFile));
+  if (errno != 0)
+    return nullptr;
+  void *const memory =
+      ::mmap(nullptr, sizeof(FlightFile), PROT_READ | PROT_WRITE, MAP_SHARED,
+             descriptor, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
 FlightRecorder::FlightRecorder(const std::string &path,
                                const FlightOwner &owner)
     : where(path) {
@@ -55,18 +71,9 @@ FlightRecorder::FlightRecorder(const std::string &path,
       ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (descriptor < 0)
     fail(path, errno);
-  // A lock ends with its process, and tells peers of that, whatever ended it.
-  // Readers have it for a moment.
-  int reason = ::flock(descriptor, LOCK_EX) == 0 ? 0 : errno;
-  if (reason == 0)
-    reason = ::posix_fallocate(descriptor, 0, sizeof(FlightFile));
-  void *memory = MAP_FAILED;
-  if (reason == 0) {
-    memory = ::mmap(nullptr, sizeof(FlightFile), PROT_READ | PROT_WRITE,
-                    MAP_SHARED, descriptor, 0);
-    reason = memory == MAP_FAILED ? errno : 0;
-  }
-  if (reason != 0) {
+  void *const memory = lockAndMap(descriptor);
+  if (!memory) {
+    const int reason = errno;
     ::close(descriptor);
     ::unlink(path.c_str());
     fail(path, reason);
