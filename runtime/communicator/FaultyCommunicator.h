@@ -3,8 +3,8 @@
 #define ZERO_RUNTIME_COMMUNICATOR_FAULTYCOMMUNICATOR_H
 
 #include "communicator/Communicator.h"
-#include "injection/Faults.h"
 #include "flight/FlightRecorder.h"
+#include "injection/Faults.h"
 
 #include <map>
 #include <optional>

@@ -36,7 +36,7 @@ struct BackendSetup {
   const GeneratedKernel *generated = nullptr;
   int64_t generatedCount = 0;
   FlightRecorder *flight = nullptr; ///< where commands are written down
-  Faults *faults = nullptr; ///< that are injected
+  Faults *faults = nullptr;         ///< that are injected
   /// Says a remark to the user. Null: nobody hears.
   std::function<void(const std::string &)> tell = nullptr;
 };

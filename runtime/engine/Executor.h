@@ -3,8 +3,8 @@
 #define ZERO_RUNTIME_ENGINE_EXECUTOR_H
 
 #include "communicator/Communicator.h"
-#include "injection/Faults.h"
 #include "flight/FlightRecorder.h"
+#include "injection/Faults.h"
 #include "kernels/Kernel.h"
 #include "program/Program.h"
 #include "state/Arenas.h"

@@ -2,8 +2,8 @@
 #ifndef ZERO_RUNTIME_FILES_FAULTYENGINE_H
 #define ZERO_RUNTIME_FILES_FAULTYENGINE_H
 
-#include "injection/Faults.h"
 #include "files/FileEngine.h"
+#include "injection/Faults.h"
 
 namespace zrt {
 

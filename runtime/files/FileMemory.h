@@ -2,8 +2,8 @@
 #ifndef ZERO_RUNTIME_FILES_FILEMEMORY_H
 #define ZERO_RUNTIME_FILES_FILEMEMORY_H
 
-#include "injection/Faults.h"
 #include "files/FileQueue.h"
+#include "injection/Faults.h"
 #include "state/Arenas.h"
 
 namespace zrt {
