@@ -203,6 +203,12 @@ void addCheckpointFlags(CLI::App &app, Options &options) {
                "go on from the newest complete checkpoint in DIR, or start "
                "where there is none; --steps counts the updates of all runs")
       ->needs(folder);
+  app.add_option("--restarts", options.restarts,
+                 "run ranks as processes, and where one of them fails, start "
+                 "all again from the last checkpoint, up to N times")
+      ->type_name("N")
+      ->check(wholeNumber<int64_t>(0))
+      ->needs(folder);
 }
 
 void addTraceFlags(CLI::App &app, Options &options, std::string &steps) {

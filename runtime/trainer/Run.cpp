@@ -338,15 +338,31 @@ int launchProcess(const Run &run) {
 /// Whether this process starts one for each rank.
 static bool startsProcesses(const Run &run) {
   const std::string &as = run.options.ranksAs;
-  return run.program.training.ranks > 1 && !areRanksProcesses() &&
-         (as == "processes" || (as == "auto" && run.prefersProcesses));
+  if (hasStarter())
+    return false;
+  // What is started again must not be this process.
+  const bool restarts = run.options.restarts > 0;
+  if (restarts && (areRanksProcesses() || as == "threads"))
+    throw UsageError(
+        areRanksProcesses()
+            ? "--restarts: a launcher has started the ranks, and no rank can "
+              "start the others again: have the launcher do it (torchrun "
+              "--max-restarts, sbatch --requeue), with --resume"
+            : "--restarts: threads of a process that has ended are not started "
+              "again; leave out --ranks-as threads");
+  if (areRanksProcesses())
+    return false;
+  return restarts ||
+         (run.program.training.ranks > 1 &&
+          (as == "processes" || (as == "auto" && run.prefersProcesses)));
 }
 
 int zrt::launch(const Run &run) {
   checkOutputs(run.options);
   if (startsProcesses(run)) {
     checkLaunch(run, 1);
-    return runAsProcesses(run.program.training.ranks, run.errors);
+    return runAsProcesses(run.program.training.ranks, run.options.restarts,
+                          run.errors);
   }
   endWithStarter();
   // Before any thread: threads inherit what is blocked. A calibration leaves

@@ -66,8 +66,10 @@ public:
   Children(const Children &) = delete;
   Children &operator=(const Children &) = delete;
 
-  void start();
+  void start(const std::vector<std::string> &words);
   int await();
+  /// Whether a signal has asked for the end.
+  bool isStopped() const { return stopped; }
 
 private:
   std::vector<std::string> environmentOf(int rank, uint16_t port) const;
@@ -85,6 +87,7 @@ private:
   std::vector<pid_t> numbers; ///< by rank; negative: it has ended
   sigset_t passed, before;
   int code = 0;
+  bool stopped = false;
   std::optional<Clock::time_point> failedAt;
 };
 
@@ -147,8 +150,8 @@ void Children::startOne(int rank, uint16_t port, Words &command) {
   }
 }
 
-void Children::start() {
-  Words command(ownCommand());
+void Children::start(const std::vector<std::string> &words) {
+  Words command(words);
   const uint16_t port = findFreePort();
   for (int rank = 0; rank < ranks; ++rank)
     startOne(rank, port, command);
@@ -193,8 +196,10 @@ int Children::await() {
   while (!areOver()) {
     const timespec moment = {0, 200'000'000};
     const int signal = sigtimedwait(&waited, nullptr, &moment);
-    if (signal > 0 && signal != SIGCHLD)
+    if (signal > 0 && signal != SIGCHLD) {
+      stopped |= signal == SIGTERM || signal == SIGINT;
       end(signal);
+    }
     reap();
     if (failedAt && Clock::now() - *failedAt > kGrace)
       end(SIGKILL);
@@ -202,12 +207,43 @@ int Children::await() {
   return code;
 }
 
-int zrt::runAsProcesses(int ranks, std::ostream &errors) {
-  errors << std::flush;
-  Children children(ranks, errors);
-  children.start();
-  return children.await();
+/// The command line that goes on where `words` has ended. What was injected has
+/// happened.
+static std::vector<std::string>
+commandToResume(const std::vector<std::string> &words) {
+  const std::string inject = "--inject";
+  std::vector<std::string> result;
+  bool resumes = false;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == inject)
+      ++i;
+    else if (words[i].rfind(inject + "=", 0) != 0)
+      result.push_back(words[i]);
+    resumes |= i < words.size() && words[i] == "--resume";
+  }
+  if (!resumes)
+    result.push_back("--resume");
+  return result;
 }
+
+int zrt::runAsProcesses(int ranks, int64_t restarts, std::ostream &errors) {
+  constexpr int kWrongUsage = 2;
+  std::vector<std::string> command = ownCommand();
+  for (int64_t restart = 0;; ++restart) {
+    errors << std::flush;
+    Children children(ranks, errors);
+    children.start(command);
+    const int code = children.await();
+    if (code == 0 || code == kWrongUsage || children.isStopped() ||
+        restart == restarts)
+      return code;
+    errors << "remark: all ranks start again from the last checkpoint ("
+           << restart + 1 << " of " << restarts << ")" << std::endl;
+    command = commandToResume(command);
+  }
+}
+
+bool zrt::hasStarter() { return std::getenv(kStarter) != nullptr; }
 
 void zrt::endWithStarter() {
   const char *starter = std::getenv(kStarter);
