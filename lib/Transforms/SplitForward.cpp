@@ -3,6 +3,7 @@
 #include "Carry.h"
 
 #include "zero/Analysis/ActivationLayers.h"
+#include "zero/Analysis/InputDependence.h"
 #include "zero/Analysis/Mesh.h"
 #include "zero/Analysis/Views.h"
 #include "zero/Transforms/Passes.h"
@@ -35,7 +36,6 @@ private:
   void placeYields();
   void stashValues();
   bool isElsewhere(Value value, Block *pass) const;
-  bool isOfInputs(Value value);
   Value provide(Value value, Block *pass);
   Value unstash(Value value, Block *pass);
   StashOp makeStash(Value value, const Twine &name);
@@ -55,8 +55,7 @@ private:
   DenseMap<Value, StashOp> stashed;
   /// The passes that take what is stashed.
   DenseMap<Value, DenseSet<Block *>> takers;
-  /// Whether what makes a value reads inputs and constants alone.
-  DenseMap<Operation *, bool> ofInputs;
+  InputDependence dependence;
   int64_t count = 0;
 };
 
@@ -211,22 +210,6 @@ bool Splitter::isElsewhere(Value value, Block *pass) const {
          llvm::is_contained(passes, maker->getBlock());
 }
 
-/// Whether a value follows from inputs alone, which all passes of the
-/// micro-batch have: masks and tables are made again rather than stashed.
-bool Splitter::isOfInputs(Value value) {
-  Operation *maker = value.getDefiningOp();
-  if (!maker)
-    return true;
-  auto [known, isNew] = ofInputs.try_emplace(maker, false);
-  if (!isNew)
-    return known->second;
-  const bool found = maker->getNumRegions() == 0 && isMemoryEffectFree(maker) &&
-                     llvm::all_of(maker->getOperands(), [&](Value operand) {
-                       return isOfInputs(operand);
-                     });
-  return ofInputs[maker] = found;
-}
-
 /// The value in a pass: what it is made of there, or what is left of it in the
 /// stash.
 Value Splitter::provide(Value value, Block *pass) {
@@ -236,7 +219,7 @@ Value Splitter::provide(Value value, Block *pass) {
   std::optional<View> view = getView(maker);
   const bool isRepeated = view || isa<LoadOp>(maker) ||
                           maker->hasTrait<OpTrait::ConstantLike>() ||
-                          isOfInputs(value);
+                          dependence.isOfInputs(value);
   if (!isRepeated)
     return provided[{pass, value}] = unstash(value, pass);
   IRMapping mapping;
