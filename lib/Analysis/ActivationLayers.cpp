@@ -132,11 +132,7 @@ static bool isBetweenStages(Operation *op) {
   return isa<SendValueOp, ReceiveValueOp, StageBoundaryOp>(op);
 }
 
-/// What a span has in common with those that are like it: the names of what it
-/// computes, in order.
-using SpanKind = SmallVector<StringRef>;
-
-static SpanKind describeSpan(ArrayRef<Operation *> span) {
+SpanKind mlir::zero::describeSpan(ArrayRef<Operation *> span) {
   SpanKind kind;
   for (Operation *op : span)
     if (!getView(op) && !isa<LoadOp>(op) && !isBetweenStages(op) &&
@@ -145,15 +141,7 @@ static SpanKind describeSpan(ArrayRef<Operation *> span) {
   return kind;
 }
 
-/// Spans that repeat from `first` on: `period` of them, `count` times.
-struct Repetition {
-  size_t period = 1, count = 1;
-  size_t length() const { return period * count; }
-};
-
-/// The longest repetition that begins at `first`, of the shortest period. One
-/// operation alone has nothing inside to recompute, and makes none.
-static Repetition findRepetition(ArrayRef<SpanKind> spans, size_t first) {
+Repetition mlir::zero::findRepetition(ArrayRef<SpanKind> spans, size_t first) {
   Repetition best;
   for (size_t period = 1; first + 2 * period <= spans.size(); ++period) {
     if (period == 1 && spans[first].size() < 2)

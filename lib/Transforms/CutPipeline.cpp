@@ -1,13 +1,20 @@
 //===- CutPipeline.cpp - the stages of a pipeline, a module each ----------===//
 
+#include "SpanCosts.h"
 #include "StageBuilder.h"
 
 #include "zero/Analysis/Mesh.h"
+#include "zero/Analysis/PipelinePasses.h"
+#include "zero/Analysis/PipelineSpans.h"
 #include "zero/Analysis/Reads.h"
 #include "zero/Kernels/KernelSpecs.h"
+#include "zero/Plan/MemoryBudget.h"
 #include "zero/Transforms/Passes.h"
+#include "zero/Transforms/Pipeline.h"
 
 #include "program/ByteCount.h"
+
+#include <numeric>
 
 namespace mlir::zero {
 #define GEN_PASS_DEF_CUTPIPELINE
@@ -21,17 +28,47 @@ namespace {
 
 struct CutPipeline : public zero::impl::CutPipelineBase<CutPipeline> {
   using CutPipelineBase::CutPipelineBase;
+  explicit CutPipeline(const TrainConfig &config) : config(config) {
+    order = config.pipelineOrder;
+    chunks = config.countChunks();
+    boundaries = config.pipelineBoundaries;
+    if (config.memoryBudget)
+      memoryBudget = std::to_string(config.memoryBudget);
+  }
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    OpPassManager passes(ModuleOp::getOperationName());
+    buildKernelsPipeline(passes, config);
+    passes.getDependentDialects(registry);
+  }
   void runOnOperation() override;
 
 private:
   LogicalResult cut(StepOp model, const PipelineStages &stages,
                     const StageValues &values);
+  LogicalResult place(StepOp model, PipelineStages &stages,
+                      const StageValues &values);
+  FailureOr<PipelineCosts> measure(StepOp model, ArrayRef<Span> spans,
+                                   const StageValues &values);
+  LogicalResult findMachine(StepOp model);
+  StageLimits countLimits(StepOp model, const PipelineStages &stages);
+  void report(StepOp model, const PipelineStages &stages,
+              const PipelineCut &chosen, const StageLimits &limits);
+
+  /// What the passes behind this one are to do, and where it runs.
+  TrainConfig config;
+  std::optional<Machine> machine;
 };
 
 } // namespace
 
+std::unique_ptr<Pass>
+mlir::zero::createCutPipelinePass(const TrainConfig &config) {
+  return std::make_unique<CutPipeline>(config);
+}
+
 //===----------------------------------------------------------------------===//
-// The pass
+// What stages have
 //===----------------------------------------------------------------------===//
 
 /// Floating-point operations of the forward pass.
@@ -57,17 +94,18 @@ static std::string describeAll(ArrayRef<int64_t> numbers) {
   return text;
 }
 
-/// What each stage has, in one remark.
-static void reportStages(StepOp model, const PipelineStages &stages,
-                         int64_t parameters) {
-  double work = 0;
-  for (int64_t stage = 0; stage < stages.getStages(); ++stage)
-    work += stages.getWork(stage);
+/// What each stage has, in one remark. `works` is by stage, of what `unit`
+/// says.
+static InFlightDiagnostic reportStages(StepOp model,
+                                       const PipelineStages &stages,
+                                       ArrayRef<double> works, StringRef unit) {
+  auto parameters = model->getParentOfType<ModuleOp>().getOps<ParameterOp>();
+  const double all = std::accumulate(works.begin(), works.end(), 0.0);
   SmallVector<int64_t> counts, shares, sent;
   for (int64_t stage = 0; stage < stages.getStages(); ++stage) {
     counts.push_back(static_cast<int64_t>(stages.getParameters(stage).size()));
-    shares.push_back(static_cast<int64_t>(
-        work > 0 ? 100 * stages.getWork(stage) / work + 0.5 : 0));
+    shares.push_back(
+        static_cast<int64_t>(all > 0 ? 100 * works[stage] / all + 0.5 : 0));
     int64_t bytes = 0;
     for (Value value : stages.getIncoming(stage))
       bytes += tensorBytes(value.getType());
@@ -79,9 +117,42 @@ static void reportStages(StepOp model, const PipelineStages &stages,
   if (stages.getChunks() > 1)
     remark << stages.getChunks()
            << " chunks each, which in the order of the model have ";
-  remark << describeAll(counts) << " of " << parameters << " parameters and "
-         << describeAll(shares) << " % of the forward work, and get "
-         << describeAll(sent) << " bytes a micro-batch from the one before";
+  remark << describeAll(counts) << " of " << llvm::range_size(parameters)
+         << " parameters and " << describeAll(shares) << " % of the " << unit
+         << ", and get " << describeAll(sent)
+         << " bytes a micro-batch from the one before";
+  return remark;
+}
+
+/// Forward work by stage, of a model that says where it is cut.
+static SmallVector<double> addUpWork(StepOp model,
+                                     const PipelineStages &stages) {
+  SmallVector<double> works(stages.getStages(), 0);
+  for (Operation &op : model.getBody().front())
+    if (!stages.isRepeated(&op))
+      works[stages.getStage(&op)] += workOf(&op);
+  return works;
+}
+
+/// The same of a cut that was chosen, with what it is expected to need.
+void CutPipeline::report(StepOp model, const PipelineStages &stages,
+                         const PipelineCut &chosen, const StageLimits &limits) {
+  const bool isMeasured = limits.budget || model.getTraining();
+  InFlightDiagnostic remark = reportStages(
+      model, stages, chosen.works, machine ? "time" : "work of both passes");
+  if (!isMeasured || chosen.bytes.empty())
+    return;
+  remark << "; they need about " << describeAll(chosen.bytes) << " bytes";
+  const int64_t most = chosen.largestBytes();
+  if (!limits.budget || most <= *limits.budget)
+    return;
+  remark.report();
+  emitRemark(model.getLoc())
+      << "no cut of the model fits: what needs the least needs about "
+      << describeBytes(most) << " in the largest stage, "
+      << describeBytes(most - *limits.budget) << " more than there are; give "
+      << "the axis 'pipe' more ranks, recompute more layers, or cut states "
+         "over more ranks";
 }
 
 /// Whether a parameter has the name, or is of the layer that has it.
@@ -130,7 +201,6 @@ LogicalResult CutPipeline::cut(StepOp model, const PipelineStages &stages,
   FailureOr<Crossings> crossings = findCrossings(stages, values);
   if (failed(crossings))
     return failure();
-  int64_t parameters = llvm::range_size(module.getOps<ParameterOp>());
   SmallVector<Attribute> declared;
   for (ParameterOp parameter : module.getOps<ParameterOp>())
     declared.push_back(parameter.getSymNameAttr());
@@ -138,13 +208,135 @@ LogicalResult CutPipeline::cut(StepOp model, const PipelineStages &stages,
   for (Operation &op : *module.getBody())
     old.push_back(&op);
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  reportStages(model, stages, parameters);
   for (int64_t place = 0; place < stages.getPlaces(); ++place)
     StageBuilder(module, model, stages, place, order, *crossings)
         .build(builder);
   for (Operation *op : llvm::reverse(old))
     op->erase();
   module->setAttr(kDeclaredParameters, builder.getArrayAttr(declared));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Where a model is cut by itself
+//===----------------------------------------------------------------------===//
+
+/// Costs of which only the forward work is known.
+static PipelineCosts costsOfWork(ArrayRef<Span> spans) {
+  PipelineCosts costs;
+  for (const Span &span : spans)
+    costs.spans.emplace_back().work = span.work;
+  return costs;
+}
+
+/// Runs a trial of all spans. What goes wrong there goes wrong in the stages as
+/// well, where it is said.
+FailureOr<PipelineCosts> CutPipeline::measure(StepOp model,
+                                              ArrayRef<Span> spans,
+                                              const StageValues &values) {
+  ScopedDiagnosticHandler silent(&getContext(),
+                                 [](Diagnostic &) { return success(); });
+  const auto count = static_cast<int64_t>(spans.size());
+  PipelineStages each(model, /*places=*/1, count);
+  each.place(spans, llvm::to_vector(llvm::seq<size_t>(1, spans.size())));
+  FailureOr<Crossings> crossings = findCrossings(each, values);
+  if (failed(crossings))
+    return failure();
+  OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
+  ModuleOp trial = StageBuilder(getOperation(), model, each, /*place=*/0,
+                                MeshOp::kInterleaved, *crossings)
+                       .build(builder);
+  OpPassManager passes(ModuleOp::getOperationName());
+  buildKernelsPipeline(passes, config);
+  FailureOr<PipelineCosts> costs = failure();
+  if (succeeded(runPipeline(passes, trial))) {
+    if (machine) {
+      const CostModel times =
+          makeCostModel(*machine, trial, *model.getTraining());
+      costs = readSpanCosts(trial, each, *crossings, &times);
+    } else {
+      costs = readSpanCosts(trial, each, *crossings, /*model=*/nullptr);
+    }
+  }
+  trial.erase();
+  return costs;
+}
+
+/// The slots of all stages, and the memory that they may need.
+StageLimits CutPipeline::countLimits(StepOp model,
+                                     const PipelineStages &stages) {
+  StageLimits limits;
+  limits.places = stages.getPlaces();
+  limits.slots.assign(stages.getStages(), 1);
+  std::optional<TrainingAttr> training = model.getTraining();
+  if (machine && machine->memory > 0)
+    limits.budget = machine->memory - machine->reservedMemory;
+  if (std::optional<int64_t> bytes = parseBytes(memoryBudget))
+    limits.budget = bytes;
+  if (!training)
+    return limits;
+  MeshAxes mesh = getMesh(getOperation(), *training);
+  mesh.chunks = chunks;
+  mesh.forwardFirst = order == MeshOp::kGpipe;
+  for (int64_t place = 0; place < stages.getPlaces(); ++place) {
+    mesh.stage = place;
+    for (auto [chunk, slots] :
+         llvm::enumerate(countSlots(mesh, training->getAccumulation())))
+      limits.slots[stages.getStageAt(place, chunk)] = slots;
+  }
+  return limits;
+}
+
+/// Gives stages their operations, and says which.
+LogicalResult CutPipeline::place(StepOp model, PipelineStages &stages,
+                                 const StageValues &values) {
+  if (stages.isCutByUser()) {
+    stages.placeAtBoundaries();
+    if (failed(stages.verify()))
+      return failure();
+    reportStages(model, stages, addUpWork(model, stages), "forward work");
+    return success();
+  }
+  SmallVector<Span> spans = findSpans(model, stages, workOf, [&](Value value) {
+    return values.cutsOf(value).has_value();
+  });
+  if (config.checkpoint.isEnabled())
+    if (SmallVector<Span> layers = joinLayers(spans);
+        static_cast<int64_t>(layers.size()) >= stages.getStages())
+      spans = std::move(layers);
+  StageLimits limits = countLimits(model, stages);
+  FailureOr<PipelineCosts> costs = failure();
+  if (static_cast<int64_t>(spans.size()) >= stages.getStages())
+    costs = measure(model, spans, values);
+  if (failed(costs)) {
+    costs = costsOfWork(spans);
+    limits.budget.reset();
+  }
+  for (auto [cost, span] : llvm::zip_equal(costs->spans, spans))
+    cost.isTrained = span.isTrained;
+  const PipelineCut chosen = chooseCut(*costs, limits);
+  stages.place(spans, chosen.begins);
+  if (failed(stages.verify()))
+    return failure();
+  report(model, stages, chosen, limits);
+  return success();
+}
+
+/// Reads the machine of the step's training.
+LogicalResult CutPipeline::findMachine(StepOp model) {
+  if (!memoryBudget.empty() && !parseBytes(memoryBudget))
+    return emitError(model.getLoc())
+           << "memory-budget '" << memoryBudget
+           << "' is no number of bytes above 0, such as 512MiB; units are "
+           << kByteUnits;
+  if (!model.getTraining())
+    return success();
+  std::string error;
+  FailureOr<Machine> read =
+      readMachine(model.getTraining()->getPlanning().getMachine(), error);
+  if (failed(read))
+    return emitError(model.getLoc()) << error;
+  machine = *read;
   return success();
 }
 
@@ -181,12 +373,11 @@ void CutPipeline::runOnOperation() {
     return signalPassFailure();
   }
   StageValues values;
-  if (failed(addBoundaries(model, boundaries)) ||
+  if (failed(findMachine(model)) || failed(addBoundaries(model, boundaries)) ||
       failed(values.run(module, model)))
     return signalPassFailure();
-  PipelineStages stages(
-      model, pipe.getSize(), chunks, workOf,
-      [&](Value value) { return values.cutsOf(value).has_value(); });
-  if (failed(stages.verify()) || failed(cut(model, stages, values)))
+  PipelineStages stages(model, pipe.getSize(), chunks);
+  if (failed(place(model, stages, values)) ||
+      failed(cut(model, stages, values)))
     signalPassFailure();
 }

@@ -53,15 +53,15 @@ static bool isCutIntoStages(const TrainConfig &config) {
 }
 
 /// The passes on the model of one stage, which is all of it where nothing cuts
-/// it into stages.
+/// it into stages. `hasChunks`: it has several groups of layers.
 static void addOperationPasses(OpPassManager &manager,
-                               const TrainConfig &config) {
+                               const TrainConfig &config, bool hasChunks) {
   DifferentiateOptions differentiate;
   differentiate.ignoreUnusedParameters = config.ignoreUnusedParameters;
   manager.addPass(createDifferentiate(differentiate));
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
-  if (isCutIntoStages(config) && config.countChunks() > 1)
+  if (hasChunks)
     manager.addPass(createSeparateChunks());
   if (config.fuseCrossEntropy)
     manager.addPass(createFuseCrossEntropy({config.crossEntropyChunkBytes}));
@@ -90,9 +90,14 @@ static OpPassManager &stagesOf(OpPassManager &manager,
 void mlir::zero::buildOperationsPipeline(OpPassManager &manager,
                                          const TrainConfig &config) {
   addModelPasses(manager, config);
-  manager.addPass(createCutPipeline(
-      {config.pipelineOrder, config.countChunks(), config.pipelineBoundaries}));
-  addOperationPasses(stagesOf(manager, config), config);
+  manager.addPass(createCutPipelinePass(config));
+  addOperationPasses(stagesOf(manager, config), config,
+                     isCutIntoStages(config) && config.countChunks() > 1);
+}
+
+void mlir::zero::buildKernelsPipeline(OpPassManager &manager,
+                                      const TrainConfig &config) {
+  addOperationPasses(manager, config, /*hasChunks=*/true);
 }
 
 static void addExchangePasses(OpPassManager &manager) {

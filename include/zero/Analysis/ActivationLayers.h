@@ -31,6 +31,22 @@ Operation *findBackward(Block &micro);
 /// The operations of `micro` before that.
 SmallVector<Operation *> getForward(Block &micro);
 
+/// What a span has in common with those that are like it: the names of what it
+/// computes, in order.
+using SpanKind = SmallVector<StringRef>;
+
+SpanKind describeSpan(ArrayRef<Operation *> span);
+
+/// Spans that repeat: `period` of them, `count` times.
+struct Repetition {
+  size_t period = 1, count = 1;
+  size_t length() const { return period * count; }
+};
+
+/// The longest repetition that begins at `first`, of the shortest period. One
+/// operation alone has nothing inside to recompute, and makes none.
+Repetition findRepetition(ArrayRef<SpanKind> spans, size_t first);
+
 /// The layers of the forward of `micro`, in order; the spans before, between
 /// and after them are in none.
 ///

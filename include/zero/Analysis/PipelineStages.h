@@ -8,21 +8,23 @@
 
 namespace mlir::zero {
 
+struct Span;
+
 /// The operations of a model by the stages of a pipeline that compute them. A
 /// place of the axis has one stage, or several with other places' between them:
 /// its chunks.
 class PipelineStages {
 public:
-  /// How much work an operation is, in any unit.
-  using Work = llvm::function_ref<double(Operation *)>;
+  /// Stages of `model` for so many places of so many chunks, which have no
+  /// operations yet.
+  PipelineStages(StepOp model, int64_t places, int64_t chunks);
 
-  /// Whether a stage can hand a value to the next one.
-  using CanCross = llvm::function_ref<bool(Value)>;
-
-  /// Cuts `model` at its boundaries, or where it has none evenly by `work`,
-  /// where all that is handed on can be, for so many places of so many chunks.
-  PipelineStages(StepOp model, int64_t places, int64_t chunks, Work work,
-                 CanCross canCross);
+  /// Whether the model says itself where it is cut.
+  bool isCutByUser() const { return hasBoundaries; }
+  /// Gives stages their operations: up to the model's boundaries, or whole
+  /// spans, stage i + 1 from span `begins[i]` on.
+  void placeAtBoundaries();
+  void place(ArrayRef<Span> spans, ArrayRef<size_t> begins);
 
   /// Whether the model can be cut; an error at the operation or parameter that
   /// is in the way otherwise.
@@ -55,25 +57,21 @@ public:
   SmallVector<int64_t, 2> getPlacesOf(Attribute parameter) const;
   /// "stage 1 of the pipeline", "chunk 2 of stage 1 of the pipeline".
   std::string describe(int64_t stage) const;
-  /// The work of a stage.
-  double getWork(int64_t stage) const { return works[stage]; }
 
 private:
   void findRepeated();
   void findTrained();
-  void placeAtBoundaries();
-  void placeEvenly(Work work, CanCross canCross);
+  void findAllNeeds();
   void findNeeds(Operation *op, int64_t stage);
 
   StepOp model;
   int64_t places, stages, boundaries = 0;
-  bool isCutByUser = false;
+  bool hasBoundaries = false;
   DenseSet<Operation *> repeated;
   DenseSet<Value> trained;
   DenseMap<Operation *, int64_t> stageOf;
   SmallVector<llvm::SetVector<Value>> incoming;
   SmallVector<llvm::SetVector<Attribute>> parameters;
-  SmallVector<double> works;
   /// Operations whose needs in a stage are known.
   SmallVector<DenseSet<Operation *>> visited;
 };

@@ -200,13 +200,24 @@ def CutPipeline : Pass<"zero-cut-pipeline", "::mlir::ModuleOp"> {
     stage has the operations of some neighbouring layers, with their parameters and all
     inputs, in a module of its own. The cuts are at the model's
     `zero.stage_boundary`, of which there are then p - 1, or before the first use of what
-    `boundaries` name; where there is none, where the largest work of a stage is the least,
-    after operations behind which little is alive.
+    `boundaries` name; where there is none, after operations behind which little is alive,
+    where the slowest stage takes the least time of all cuts whose stages fit into the
+    memory of the training's machine, or into `memory-budget`.
     A remark says what the stages have. A stage without a trained parameter is an error.
     With c `chunks` there are c times as many cuts, and rank s of the axis has the parts s,
     s + p, s + 2 p and so on of the model, one behind the other in one module with a
     `zero.stage_boundary` between each two.
     Where the mesh has no axis `pipe`, boundaries are taken out.
+
+    What such a cut costs is measured in a trial: one stage that has all that lies between
+    two places to cut at as a chunk of its own goes through the passes up to kernels, and is
+    thrown away. Time is that of both passes' kernels on the machine; without training,
+    their floating-point operations. A stage needs the states of its parameters, as many
+    slots of what its forward passes leave as the order of passes has under way, and the
+    most that is alive in a pass. Where layers are recomputed, none is cut in two if there
+    are enough of them. Where no cut fits, a second remark says by how much the one misses
+    whose largest stage needs the least. With several chunks the search goes from the
+    fastest cut to better ones in its neighbourhood.
 
     What a stage computes of a later stage's operands it sends: `zero.send_value` there,
     `zero.receive_value` here, through all stages between. What depends on inputs and
@@ -253,7 +264,10 @@ def CutPipeline : Pass<"zero-cut-pipeline", "::mlir::ModuleOp"> {
            "Groups of layers of each rank, with the order interleaved">,
     Option<"boundaries", "boundaries", "std::string", "\"\"",
            "Names of layers or parameters, separated by commas, before whose first "
-           "use the model is cut">
+           "use the model is cut">,
+    Option<"memoryBudget", "memory-budget", "std::string", "\"\"",
+           "Bytes of a device that a stage may need, such as 80GiB; empty: those of the "
+           "machine of the step's training">
   ];
 }
 

@@ -68,6 +68,9 @@ private:
 /// A `zero-configure` that takes its configuration from the caller.
 std::unique_ptr<Pass> createConfigurePass(const TrainConfig &config);
 
+/// A `zero-cut-pipeline` that cuts for a run as `config` says.
+std::unique_ptr<Pass> createCutPipelinePass(const TrainConfig &config);
+
 /// Ends a pipeline: fails where gradients travel in another type than
 /// `config.communicationType`, and remarks where stage 3 saves little memory
 /// and `config` is why.
@@ -79,6 +82,9 @@ void buildModelPipeline(OpPassManager &manager, const TrainConfig &config);
 /// The same, but that exchanges with other ranks are not started yet: where
 /// layers are found that may be recomputed.
 void buildOperationsPipeline(OpPassManager &manager, const TrainConfig &config);
+
+/// The part of it that a stage of several chunks goes through by itself.
+void buildKernelsPipeline(OpPassManager &manager, const TrainConfig &config);
 
 /// Adds the passes that come after those: from kernels on one device to a
 /// planned schedule. Without `proves` nothing is proved of it: for what is
