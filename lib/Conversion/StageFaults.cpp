@@ -60,6 +60,20 @@ static std::string compareParameters(const Program &stage,
   return "";
 }
 
+/// All slots are in the arena of the stash.
+static std::string findSlotFault(const Program &program) {
+  uint64_t bytes = 0;
+  for (const zrt::StashRing &ring : program.pipeline.rings)
+    bytes += ring.bytes * ring.slots;
+  const uint64_t known =
+      program.arenaBytes[spaceOf(zrt::Arena::Stash, zrt::Tier::Device)];
+  if (bytes <= known)
+    return "";
+  return "stage " + std::to_string(program.pipeline.stage) + " has slots of " +
+         std::to_string(bytes) + " bytes in a stash of " +
+         std::to_string(known);
+}
+
 /// What is stashed lies in one slot, and what is sent and not waited for in its
 /// pass in the stash.
 static std::string findStashFault(const Program &program) {
@@ -105,10 +119,24 @@ static std::string findParameterFault(const std::vector<Program> &stages) {
   return "";
 }
 
+/// The backward pass of an update's first micro-batch overwrites the gradients
+/// of the one before, so that it comes before the others of its chunk.
+static std::string findOrderFault(const Program &program) {
+  std::set<uint32_t> begun;
+  for (const zrt::Turn &turn : program.pipeline.order)
+    if (turn.isBackward && begun.insert(turn.chunk).second && turn.micro != 0)
+      return "stage " + std::to_string(program.pipeline.stage) +
+             " begins with the " + program.describe(turn) +
+             ", and micro-batch 0 overwrites its gradients later";
+  return "";
+}
+
 std::string zrt::findStaticFault(const std::vector<Program> &stages) {
   std::string fault = findParameterFault(stages);
   for (size_t stage = 0; stage < stages.size() && fault.empty(); ++stage) {
-    fault = findStashFault(stages[stage]);
+    for (auto *find : {findSlotFault, findStashFault, findOrderFault})
+      if (fault.empty())
+        fault = find(stages[stage]);
     if (stages[stage].pipeline.stage != stage)
       fault = "stage " + std::to_string(stages[stage].pipeline.stage) +
               " is number " + std::to_string(stage) + " of all";

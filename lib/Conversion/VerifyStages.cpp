@@ -12,6 +12,7 @@
 #include "zero/Conversion/VerifyStages.h"
 
 #include "StageFaults.h"
+#include "StageMemory.h"
 #include "StageQueues.h"
 
 #include "program/Collective.h"
@@ -80,6 +81,7 @@ struct Stage {
   bool isInPass = false;
   /// By slot and ticket.
   std::map<std::pair<uint32_t, uint32_t>, Started> started;
+  zrt::TransferMemory inFlight;
   std::vector<Ring> rings;
   /// Slots that the pass fills anew, and from which something is still sent.
   std::vector<std::pair<size_t, uint32_t>> sentFrom;
@@ -242,6 +244,8 @@ void Simulation::start(size_t stage, const Pass &pass, const Command &command) {
   if (isSend)
     channel.messages.push_back(
         {zrt::valueOf(command), pass.micro(), part.count, part.type});
+  stages[stage].inFlight.start(program, {pass.slot, command.ticket}, command,
+                               pass.micro());
   const auto [other, isNew] =
       stages[stage].started.try_emplace({pass.slot, command.ticket}, started);
   if (!isNew)
@@ -314,6 +318,10 @@ bool Simulation::wait(size_t stage, const Pass &pass, Started &started) {
 bool Simulation::visit(size_t stage, const Pass &pass, const Command &command) {
   if (!stages[stage].sentFrom.empty() && command.opcode != Opcode::Wait)
     checkSent(stage, pass, command);
+  if (std::string misuse = stages[stage].inFlight.findMisuse(
+          *stages[stage].program, command, pass.micro());
+      !misuse.empty())
+    error = nameOf(stage, pass) + ": '" + command.label + "' " + misuse;
   if (command.opcode == Opcode::Start && isBetweenTwo(command.collective))
     return start(stage, pass, command), true;
   if (isOfAll(*stages[stage].program, command))
@@ -334,6 +342,7 @@ bool Simulation::visit(size_t stage, const Pass &pass, const Command &command) {
         slot != sent.end())
       sent.erase(slot);
   known.erase(found);
+  stages[stage].inFlight.finish({pass.slot, command.ticket});
   return true;
 }
 

@@ -2,46 +2,26 @@
 // fit together is found.
 #include "CompilerTesting.h"
 
+#include "Verify/StageMutants.h"
+#include "Verify/StagesTesting.h"
+
 #include "zero/Conversion/Translate.h"
 #include "zero/Conversion/VerifyStages.h"
-
-#include "program/Collective.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 
 using namespace mlir;
 using namespace mlir::zero;
+using namespace zrt::test;
 
 namespace {
-
-/// Three layers, each a stage. The last one reads what the first has made, too.
-constexpr const char *kModel = R"mlir(
-zero.parameter @c : tensor<8x8xf32> = #zero.normal<std = 0.2>
-zero.parameter @a : tensor<8x8xf32> = #zero.normal<std = 0.2>
-zero.parameter @b : tensor<8x8xf32> = #zero.normal<std = 0.2>
-zero.step @train(%x: tensor<4x8xf32> {zero.input = "x"}) {
-  %a = zero.load @a : tensor<8x8xf32>
-  %h = nn.linear %x, %a : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
-  zero.stage_boundary
-  %b = zero.load @b : tensor<8x8xf32>
-  %g = nn.linear %h, %b : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
-  zero.stage_boundary
-  %c = zero.load @c : tensor<8x8xf32>
-  %k = nn.linear %g, %c : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
-  %s = arith.addf %h, %k : tensor<4x8xf32>
-  %q = arith.mulf %s, %s : tensor<4x8xf32>
-  %loss = nn.reduce mean %q dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
-  zero.yield %loss : tensor<f32>
-}
-)mlir";
 
 class Stages : public ::testing::Test, protected Compiler {
 protected:
   std::vector<zrt::Program> compile(const std::string &options,
-                                    const std::string &model = kModel) {
+                                    const std::string &model = kThreeStages) {
     OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(model, &context);
     if (!module ||
         !runPipeline(*module, "mesh=pipe=3,data=1 stage=0 " + options)) {
@@ -53,28 +33,6 @@ protected:
     return succeeded(programs) ? *programs : std::vector<zrt::Program>();
   }
 };
-
-/// A chain of layers, which are as many stages or chunks of stages.
-std::string makeChain(int layers) {
-  std::string parameters, body, last = "%x";
-  for (int i = 0; i < layers; ++i) {
-    const std::string n = std::to_string(i);
-    parameters += "zero.parameter @w" + n +
-                  " : tensor<8x8xf32> = #zero.normal<std = 0.2>\n";
-    body += "  %w" + n + " = zero.load @w" + n + " : tensor<8x8xf32>\n  %h" +
-            n + " = nn.linear " + last + ", %w" + n +
-            " : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>\n";
-    if (i + 1 < layers)
-      body += "  zero.stage_boundary\n";
-    last = "%h" + n;
-  }
-  return parameters +
-         "zero.step @train(%x: tensor<4x8xf32> {zero.input = \"x\"}) {\n" +
-         body + "  %q = arith.mulf " + last + ", " + last +
-         " : tensor<4x8xf32>\n"
-         "  %loss = nn.reduce mean %q dims [0, 1] : (tensor<4x8xf32>) -> "
-         "tensor<f32>\n  zero.yield %loss : tensor<f32>\n}\n";
-}
 
 constexpr const char *kInterleaved = "pipeline-schedule=interleaved "
                                      "accumulation=";
@@ -95,23 +53,6 @@ std::string slotsOf(const zrt::Program &program) {
   for (const zrt::StashRing &ring : program.pipeline.rings)
     text += (text.empty() ? "" : " + ") + std::to_string(ring.slots);
   return text;
-}
-
-/// The commands of a region, by its place among those of the program.
-const std::vector<zrt::Command> &
-commandsOf(const std::vector<zrt::Program> &programs, size_t stage,
-           size_t region) {
-  return programs[stage].regions()[region].second->commands;
-}
-std::vector<zrt::Command> &commandsOf(std::vector<zrt::Program> &programs,
-                                      size_t stage, size_t region) {
-  return const_cast<zrt::Region *>(programs[stage].regions()[region].second)
-      ->commands;
-}
-
-bool isTransfer(const zrt::Command &command) {
-  return command.opcode == zrt::Opcode::Start &&
-         zrt::isBetweenTwo(command.collective);
 }
 
 } // namespace
@@ -210,120 +151,28 @@ TEST_P(Orders, EveryChangeIsFound) {
   ASSERT_EQ(programs.size(), 3u);
   EXPECT_EQ(zrt::findStageFault(programs), "");
   size_t found = 0, harmless = 0;
-  const auto judge = [&](const std::vector<zrt::Program> &mutant,
-                         const std::string &what, bool mayPass) {
-    const bool isFault = !zrt::findStageFault(mutant).empty();
-    EXPECT_TRUE(isFault || mayPass) << what;
-    found += isFault;
-    harmless += !isFault;
-  };
-  for (size_t stage = 0; stage < programs.size(); ++stage) {
-    const auto &order = programs[stage].pipeline.order;
-    for (size_t i = 0; i < order.size(); ++i) {
-      const std::string what =
-          "stage " + std::to_string(stage) + ", pass " + std::to_string(i);
-      auto dropped = programs;
-      auto &left = dropped[stage].pipeline.order;
-      left.erase(left.begin() + long(i));
-      judge(dropped, "dropped, " + what, false);
-      auto doubled = programs;
-      auto &more = doubled[stage].pipeline.order;
-      more.insert(more.begin() + long(i), order[i]);
-      judge(doubled, "doubled, " + what, false);
-      auto turned = programs;
-      turned[stage].pipeline.order[i].isBackward ^= true;
-      judge(turned, "turned, " + what, false);
-      auto renamed = programs;
-      renamed[stage].pipeline.order[i].micro ^= 1;
-      judge(renamed, "of another micro-batch, " + what, false);
-      if (GetParam()) {
-        auto moved = programs;
-        moved[stage].pipeline.order[i].chunk ^= 1;
-        judge(moved, "of another chunk, " + what, false);
-      }
-      // Passes that do not depend on each other may change places.
-      if (i + 1 < order.size()) {
-        auto swapped = programs;
-        auto &others = swapped[stage].pipeline.order;
-        std::swap(others[i], others[i + 1]);
-        judge(swapped, "swapped, " + what, true);
-      }
-    }
-    for (size_t ring = 0; ring < programs[stage].pipeline.rings.size(); ++ring)
-      if (programs[stage].pipeline.rings[ring].slots > 1) {
-        auto fewer = programs;
-        --fewer[stage].pipeline.rings[ring].slots;
-        judge(fewer, "fewer slots, stage " + std::to_string(stage), false);
-        auto smaller = programs;
-        smaller[stage].pipeline.rings[ring].bytes -= 64;
-        judge(smaller, "smaller slots, stage " + std::to_string(stage), false);
-      }
-  }
+  forEachOrderMutant(programs, [&](const StageMutant &mutant) {
+    const bool isFault = !zrt::findStageFault(mutant.stages).empty();
+    EXPECT_TRUE(isFault || mutant.mayPass) << mutant.what;
+    ++(isFault ? found : harmless);
+  });
   EXPECT_GT(found, 80u);
   EXPECT_LT(harmless, found / 4);
 }
 
-/// Each send and receive of each pass: dropped, doubled, of another size, name,
-/// type or stage, and each wait dropped.
 TEST_P(Orders, EveryChangeOfATransferIsFound) {
   const auto programs = compileOrder();
   ASSERT_EQ(programs.size(), 3u);
-  using Change = std::function<void(std::vector<zrt::Command> &, size_t)>;
-  const std::vector<std::pair<const char *, Change>> changes = {
-      {"dropped", [](auto &commands,
-                     size_t i) { commands.erase(commands.begin() + long(i)); }},
-      {"doubled",
-       [](auto &commands, size_t i) {
-         const zrt::Command copy = commands[i];
-         commands.insert(commands.begin() + long(i), copy);
-       }},
-      {"of another size",
-       [](auto &commands, size_t i) { ++commands[i].parts[0].count; }},
-      {"of another type",
-       [](auto &commands, size_t i) {
-         commands[i].parts[0].type = zrt::DataType::BF16;
-       }},
-      {"of another value",
-       [](auto &commands, size_t i) { commands[i].label += "x"; }},
-      {"with a stage that there is not",
-       [](auto &commands, size_t i) { commands[i].parts[0].root = 7; }},
-      {"with another stage",
-       [](auto &commands, size_t i) {
-         int32_t &root = commands[i].parts[0].root;
-         root = (root + 1) % 3;
-       }},
-      {"on another lane",
-       [](auto &commands, size_t i) { commands[i].parts[0].lane ^= 1; }}};
   size_t tried = 0;
-  for (size_t stage = 0; stage < programs.size(); ++stage)
-    for (size_t region = 0; region < programs[stage].regions().size();
-         ++region) {
-      const auto &commands = commandsOf(programs, stage, region);
-      for (size_t i = 0; i < commands.size(); ++i) {
-        if (!isTransfer(commands[i]))
-          continue;
-        for (const auto &[name, change] : changes) {
-          auto mutant = programs;
-          change(commandsOf(mutant, stage, region), i);
-          ++tried;
-          EXPECT_NE(zrt::findStageFault(mutant), "")
-              << name << ": '" << commands[i].label << "' of stage " << stage;
-        }
-      }
-    }
+  forEachTransferMutant(programs, [&](const StageMutant &mutant) {
+    ++tried;
+    EXPECT_NE(zrt::findStageFault(mutant.stages), "") << mutant.what;
+  });
   EXPECT_GT(tried, 100u);
 }
 
-/// The first and the last layer have one parameter.
-std::string tiedModel() {
-  std::string text = kModel;
-  const std::string load = "zero.load @c";
-  text.replace(text.find(load), load.size(), "zero.load @a");
-  return text;
-}
-
 TEST_F(Stages, ThatHaveAnotherParameterOfOneNameAreFound) {
-  const auto programs = compile("accumulation=2", tiedModel());
+  const auto programs = compile("accumulation=2", makeTied(kThreeStages));
   ASSERT_EQ(programs.size(), 3u);
   ASSERT_EQ(zrt::findStageFault(programs), "");
   const auto find = [](zrt::Program &program) -> zrt::Parameter & {
@@ -360,28 +209,13 @@ TEST_F(Stages, ThatHaveAnotherParameterOfOneNameAreFound) {
 
 /// What ranks of all stages run together: dropped, doubled, of another size.
 TEST_F(Stages, EveryChangeOfACollectiveIsFound) {
-  const auto programs = compile("accumulation=2", tiedModel());
+  const auto programs = compile("accumulation=2", makeTied(kThreeStages));
   ASSERT_EQ(programs.size(), 3u);
   size_t tried = 0;
-  for (size_t stage = 0; stage < programs.size(); ++stage) {
-    const auto &commands = programs[stage].apply.commands;
-    for (size_t i = 0; i < commands.size(); ++i) {
-      if (commands[i].opcode != zrt::Opcode::Start || isTransfer(commands[i]))
-        continue;
-      ++tried;
-      auto dropped = programs;
-      auto &left = dropped[stage].apply.commands;
-      left.erase(left.begin() + long(i));
-      EXPECT_NE(zrt::findStageFault(dropped), "") << commands[i].label;
-      auto doubled = programs;
-      auto &more = doubled[stage].apply.commands;
-      more.insert(more.begin() + long(i), commands[i]);
-      EXPECT_NE(zrt::findStageFault(doubled), "") << commands[i].label;
-      auto resized = programs;
-      ++resized[stage].apply.commands[i].parts[0].count;
-      EXPECT_NE(zrt::findStageFault(resized), "") << commands[i].label;
-    }
-  }
+  forEachCollectiveMutant(programs, [&](const StageMutant &mutant) {
+    ++tried;
+    EXPECT_NE(zrt::findStageFault(mutant.stages), "") << mutant.what;
+  });
   EXPECT_GT(tried, 2u);
 }
 
@@ -427,5 +261,41 @@ TEST_F(Stages, ThatWaitForEachOtherOnDevicesAreNamed) {
   EXPECT_EQ(fault.find("on devices no stage can go on: stage 0 in the update "
                        "waits for 'all_reduce @p1 stored'"),
             0u)
+      << fault;
+}
+
+/// A kernel does not read what may not have come yet.
+TEST_F(Stages, ThatReadBeforeTheyWaitAreFound) {
+  const auto programs = compile("accumulation=2");
+  ASSERT_EQ(programs.size(), 3u);
+  auto early = programs;
+  auto &commands = early[1].forward[0].commands;
+  const auto receive = std::find_if(
+      commands.begin(), commands.end(), [](const zrt::Command &command) {
+        return command.collective == zrt::Collective::Receive &&
+               isTransfer(command);
+      });
+  const auto wait =
+      std::find_if(receive, commands.end(), [&](const zrt::Command &command) {
+        return command.opcode == zrt::Opcode::Wait &&
+               command.ticket == receive->ticket;
+      });
+  ASSERT_NE(wait, commands.end());
+  std::rotate(wait, wait + 1, commands.end());
+  const std::string fault = zrt::findStageFault(early);
+  EXPECT_NE(fault.find("which was not waited for"), std::string::npos) << fault;
+}
+
+/// Gradients are not added up before those of an earlier update are
+/// overwritten.
+TEST_F(Stages, ThatBeginWithAnotherMicroBatchAreFound) {
+  auto programs = compile("accumulation=2 pipeline-schedule=gpipe");
+  ASSERT_EQ(programs.size(), 3u);
+  for (zrt::Program &program : programs)
+    for (zrt::Turn &turn : program.pipeline.order)
+      turn.micro ^= 1;
+  const std::string fault = zrt::findStageFault(programs);
+  EXPECT_NE(fault.find("micro-batch 0 overwrites its gradients later"),
+            std::string::npos)
       << fault;
 }

@@ -11,7 +11,9 @@ namespace zrt {
 
 /// What goes wrong when the stages run: a message that is not what its receiver
 /// expects or that nobody receives, a slot of the stash that is written before
-/// it was read, stages that wait for each other. "" where nothing does.
+/// it was read, memory that is used while something is received or written
+/// while it is sent, gradients that are overwritten late, stages that wait for
+/// each other. "" where nothing does.
 std::string findStageFault(const std::vector<Program> &stages);
 
 } // namespace zrt
