@@ -102,6 +102,34 @@ INSTANTIATE_TEST_SUITE_P(
 
 } // namespace
 
+namespace {
+class StagesOfModels : public ::testing::Test, protected Compiler {};
+} // namespace
+
+/// Of transformers, with ranks that reduce gradients, and a table that is in
+/// two stages.
+TEST_F(StagesOfModels, AreRunAlike) {
+  for (const char *model : {"tiny-gpt.mlir", "tiny-llama.mlir"})
+    for (const char *options :
+         {"stage=0 accumulation=3", "stage=1 accumulation=4 precision=bf16",
+          "stage=0 accumulation=3 checkpoint-activations=1",
+          "stage=0 accumulation=4 pipeline-schedule=interleaved"}) {
+      SCOPED_TRACE(std::string(model) + ", " + options);
+      OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(
+          ZERO_MODELS + ("/" + std::string(model)), &context);
+      ASSERT_TRUE(module);
+      ASSERT_TRUE(
+          runPipeline(*module, std::string("mesh=data=2,pipe=2 ") + options))
+          << message;
+      auto stages = translateStages(*module);
+      ASSERT_TRUE(succeeded(stages)) << message;
+      const StagesResult wanted = zrt::test::runInTurn(*stages);
+      EXPECT_EQ(wanted.failure, "");
+      for (unsigned seed : {1u, 2u})
+        EXPECT_EQ(compare(runStages(*stages, seed), wanted), "");
+    }
+}
+
 /// However stages go on beside each other, gradients are those of one
 /// micro-batch after the other.
 TEST_P(StagesMutants, AreRunAlike) { EXPECT_EQ(interpret(stages, 60), ""); }
