@@ -2,6 +2,8 @@
 
 #include "StageMemory.h"
 
+#include "StageContents.h"
+
 using zrt::Command;
 using zrt::Program;
 using zrt::TransferMemory;
@@ -42,16 +44,6 @@ std::string TransferMemory::findMisuse(const Range &used,
   return "";
 }
 
-/// Kernels write their results, and those without any what they have as
-/// operands behind the first one.
-static bool isWritten(const Program &program, const Command &command,
-                      size_t buffer) {
-  const zrt::KernelSpec &spec = program.kernels[command.kernel];
-  if (!spec.results.empty())
-    return buffer >= spec.operands.size();
-  return buffer > 0 || spec.operands.size() == 1;
-}
-
 std::string TransferMemory::findMisuse(const Program &program,
                                        const Command &command,
                                        uint32_t micro) const {
@@ -64,7 +56,7 @@ std::string TransferMemory::findMisuse(const Program &program,
   };
   if (command.opcode == Opcode::Kernel)
     for (size_t i = 0; i < command.buffers.size(); ++i)
-      use(command.buffers[i], isWritten(program, command, i));
+      use(command.buffers[i], writesBuffer(program, command, i));
   for (const CollectivePart &part : command.parts) {
     use(part.send, false);
     use(part.receive, true);

@@ -11,6 +11,7 @@
 
 #include "zero/Conversion/VerifyStages.h"
 
+#include "StageContents.h"
 #include "StageFaults.h"
 #include "StageMemory.h"
 #include "StageQueues.h"
@@ -82,6 +83,7 @@ struct Stage {
   /// By slot and ticket.
   std::map<std::pair<uint32_t, uint32_t>, Started> started;
   zrt::TransferMemory inFlight;
+  zrt::StashContents contents;
   std::vector<Ring> rings;
   /// Slots that the pass fills anew, and from which something is still sent.
   std::vector<std::pair<size_t, uint32_t>> sentFrom;
@@ -193,6 +195,7 @@ void Simulation::enter(Stage &stage, const Pass &pass) {
         error = where + " writes slot " + std::to_string(slot) +
                 ", which still holds micro-batch " + std::to_string(*holds);
       holds = pass.micro();
+      stage.contents.fill(*stage.program, number, pass.micro());
       fill(stage, pass, number);
     } else if (holds != pass.micro() &&
                (ring.users.count(pass.region) || pass.region == ring.last)) {
@@ -318,9 +321,12 @@ bool Simulation::wait(size_t stage, const Pass &pass, Started &started) {
 bool Simulation::visit(size_t stage, const Pass &pass, const Command &command) {
   if (!stages[stage].sentFrom.empty() && command.opcode != Opcode::Wait)
     checkSent(stage, pass, command);
-  if (std::string misuse = stages[stage].inFlight.findMisuse(
-          *stages[stage].program, command, pass.micro());
-      !misuse.empty())
+  std::string misuse = stages[stage].inFlight.findMisuse(*stages[stage].program,
+                                                         command, pass.micro());
+  if (pass.turn && misuse.empty())
+    misuse = stages[stage].contents.visit(*stages[stage].program, command,
+                                          pass.micro());
+  if (!misuse.empty())
     error = nameOf(stage, pass) + ": '" + command.label + "' " + misuse;
   if (command.opcode == Opcode::Start && isBetweenTwo(command.collective))
     return start(stage, pass, command), true;

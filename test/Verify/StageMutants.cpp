@@ -176,6 +176,29 @@ void zrt::test::forEachTransferMutant(const std::vector<Program> &stages,
       });
 }
 
+void zrt::test::forEachStashMutant(const std::vector<Program> &stages,
+                                   const VisitMutant &visit) {
+  // What is written over an operand is there before, if it is another value.
+  const auto isStashing = [](const Commands &c, size_t i) {
+    if (c[i].opcode != Opcode::Kernel || c[i].buffers.empty())
+      return false;
+    const BufferRef &to = c[i].buffers.back();
+    size_t same = 0;
+    for (const BufferRef &buffer : c[i].buffers)
+      same += buffer.arena == to.arena && buffer.offset == to.offset;
+    return to.arena == Arena::Stash && same == 1;
+  };
+  forEachCommand(
+      stages, isStashing, [&](size_t stage, size_t region, size_t i) {
+        StageMutant mutant{"dropped: ", stages, true};
+        Commands &commands = commandsOf(mutant.stages, stage, region);
+        mutant.what +=
+            "'" + commands[i].label + "' of stage " + std::to_string(stage);
+        commands.erase(commands.begin() + long(i));
+        visit(mutant);
+      });
+}
+
 void zrt::test::forEachCollectiveMutant(const std::vector<Program> &stages,
                                         const VisitMutant &visit) {
   for (size_t stage = 0; stage < stages.size(); ++stage) {

@@ -42,6 +42,10 @@ void forEachCollectiveMutant(const std::vector<Program> &stages,
 void forEachWaitMutant(const std::vector<Program> &stages,
                        const VisitMutant &visit);
 
+/// Each kernel dropped that writes to the stash, and not over an operand.
+void forEachStashMutant(const std::vector<Program> &stages,
+                        const VisitMutant &visit);
+
 /// Passes that may be far apart, changed for each other at random: of one
 /// stage, and of all stages at the same places.
 void forEachShuffledMutant(const std::vector<Program> &stages, size_t count,

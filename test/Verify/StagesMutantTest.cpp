@@ -150,6 +150,11 @@ TEST_P(StagesMutants, OfAllStagesAlike) {
   expect(2);
 }
 
+TEST_P(StagesMutants, OfTheStash) {
+  forEachStashMutant(stages, [&](const auto &mutant) { judge(mutant); });
+  expect(3);
+}
+
 /// Another name of a value is refused, and changes nothing that is computed.
 TEST_P(StagesMutants, OfTransfers) {
   forEachTransferMutant(stages, [&](const auto &mutant) { judge(mutant); });
