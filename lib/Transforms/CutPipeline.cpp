@@ -140,7 +140,7 @@ void CutPipeline::report(StepOp model, const PipelineStages &stages,
   const bool isMeasured = limits.budget || model.getTraining();
   InFlightDiagnostic remark = reportStages(
       model, stages, chosen.works, machine ? "time" : "work of both passes");
-  if (!isMeasured || chosen.bytes.empty())
+  if (!isMeasured || chosen.largestBytes() == 0)
     return;
   remark << "; they need about " << describeAll(chosen.bytes) << " bytes";
   const int64_t most = chosen.largestBytes();
