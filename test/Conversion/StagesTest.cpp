@@ -246,7 +246,8 @@ TEST_F(Stages, ThatWaitForEachOtherAreNamed) {
 /// first stage, which sends what the others wait for once that is over. In host
 /// memory one collective does not wait for another.
 TEST_F(Stages, ThatWaitForEachOtherOnDevicesAreNamed) {
-  auto programs = compile("accumulation=2 mesh=pipe=3,data=2", tiedModel());
+  auto programs =
+      compile("accumulation=2 mesh=pipe=3,data=2", makeTied(kThreeStages));
   ASSERT_EQ(programs.size(), 3u);
   zrt::Program &first = programs[0];
   auto &commands = first.apply.commands;
