@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <tuple>
 
 using zrt::Command;
@@ -35,7 +36,8 @@ using Meeting = std::tuple<size_t, size_t, uint32_t, size_t>;
 
 struct Operation {
   const Command *command = nullptr;
-  std::string pass;
+  std::string_view pass;           ///< where it is in no turn
+  const zrt::Turn *turn = nullptr; ///< else
   Queue queue;
   std::optional<Meeting> meeting; ///< none: ranks of one stage are in step
   std::optional<size_t> before;   ///< on the same queue
@@ -63,9 +65,9 @@ public:
   Device read();
 
 private:
-  void readPass(const zrt::Region &region, const std::string &name,
-                uint32_t slot);
-  void start(const Command &command, const std::string &pass, uint32_t slot);
+  void readPass(const zrt::Region &region, std::string_view name,
+                const zrt::Turn *turn = nullptr);
+  void start(const Command &command, Operation operation, uint32_t slot);
   std::optional<Meeting> meetingOf(const Command &command);
   Queue queueOf(const Command &command) const;
 
@@ -101,28 +103,32 @@ std::optional<Meeting> Reader::meetingOf(const Command &command) {
   return Meeting(ends.first, ends.second, part.lane, number++);
 }
 
-void Reader::start(const Command &command, const std::string &pass,
-                   uint32_t slot) {
+void Reader::start(const Command &command, Operation operation, uint32_t slot) {
   const size_t number = device.operations.size();
-  Operation operation{&command, pass, queueOf(command), meetingOf(command),
-                      std::nullopt};
+  operation.command = &command;
+  operation.queue = queueOf(command);
+  operation.meeting = meetingOf(command);
   if (const auto [known, isNew] = last.try_emplace(operation.queue, number);
       !isNew)
     operation.before = std::exchange(known->second, number);
-  device.operations.push_back(std::move(operation));
+  device.operations.push_back(operation);
   device.events.push_back({false, number});
   running[{slot, command.ticket}] = number;
 }
 
-void Reader::readPass(const zrt::Region &region, const std::string &name,
-                      uint32_t slot) {
+void Reader::readPass(const zrt::Region &region, std::string_view name,
+                      const zrt::Turn *turn) {
+  const uint32_t slot = turn ? program.pipeline.slotOf(*turn) : 0;
+  Operation here;
+  here.pass = name;
+  here.turn = turn;
   for (const Command &command : region.commands) {
-    if (command.opcode == Opcode::Start) {
-      start(command, name, slot);
+    if (command.opcode == Opcode::Start)
+      start(command, here, slot);
+    if (command.opcode != Opcode::Wait)
       continue;
-    }
     const auto found = running.find({slot, command.ticket});
-    if (command.opcode != Opcode::Wait || found == running.end())
+    if (found == running.end())
       continue;
     device.events.push_back({true, found->second});
     running.erase(found);
@@ -132,11 +138,10 @@ void Reader::readPass(const zrt::Region &region, const std::string &name,
 Device Reader::read() {
   for (int update = 0; update < 2; ++update) {
     for (const zrt::Turn &turn : program.pipeline.order)
-      readPass(program.regionOf(turn), program.describe(turn),
-               program.pipeline.slotOf(turn));
-    readPass(program.apply, "update", 0);
+      readPass(program.regionOf(turn), "", &turn);
+    readPass(program.apply, "update");
   }
-  readPass(program.evaluate, "evaluation", 0);
+  readPass(program.evaluate, "evaluation");
   return std::move(device);
 }
 
@@ -154,6 +159,7 @@ private:
   bool compute(size_t stage);
   std::string describe(size_t stage) const;
 
+  const std::vector<Program> &programs;
   std::vector<Device> devices;
   /// Stages that take part in what is not of one stage, and who have launched.
   std::map<Meeting, size_t> wanted, arrived;
@@ -161,7 +167,7 @@ private:
 
 } // namespace
 
-Devices::Devices(const std::vector<Program> &programs) {
+Devices::Devices(const std::vector<Program> &programs) : programs(programs) {
   for (const Program &program : programs) {
     Device &device = devices.emplace_back(Reader(program).read());
     device.hasBegun.assign(device.operations.size(), 0);
@@ -220,7 +226,9 @@ std::string Devices::describe(size_t stage) const {
                             ? device.events[device.event].operation
                             : device.queued.front();
   const Operation &operation = device.operations[number];
-  return "stage " + std::to_string(stage) + " in the " + operation.pass +
+  return "stage " + std::to_string(stage) + " in the " +
+         (operation.turn ? programs[stage].describe(*operation.turn)
+                         : std::string(operation.pass)) +
          " waits for '" + operation.command->label + "'";
 }
 

@@ -59,9 +59,13 @@ struct Started {
 /// One pass of a stage; what is no pass of a micro-batch has no turn.
 struct Pass {
   const zrt::Region *region = nullptr;
-  std::string name;
+  const char *name = nullptr; ///< of one without a turn
   std::optional<zrt::Turn> turn;
   uint32_t slot = 0; ///< whose operations are its own
+  /// What its commands do to memory is looked at. Passes of later micro-batches
+  /// do the same in the same slots, of which each begins with nothing, and wait
+  /// in the same places.
+  bool showsMemory = true;
 
   uint32_t micro() const { return turn ? turn->micro : 0; }
 };
@@ -78,6 +82,8 @@ struct Ring {
 struct Stage {
   const Program *program = nullptr;
   std::vector<Pass> passes;
+  /// By region.
+  std::map<const zrt::Region *, std::vector<const Command *>> watched;
   size_t pass = 0, command = 0;
   bool isInPass = false;
   /// By slot and ticket.
@@ -154,18 +160,23 @@ Simulation::Simulation(const std::vector<Program> &programs) {
     Stage &stage = stages.emplace_back();
     stage.program = &program;
     stage.rings = findRings(program);
+    for (const auto &[name, region] : program.regions())
+      stage.watched[region] = zrt::listWatched(program, *region);
     for (int update = 0; update < 2; ++update) {
       for (const zrt::Turn &turn : program.pipeline.order)
-        stage.passes.push_back({&program.regionOf(turn), program.describe(turn),
-                                turn, program.pipeline.slotOf(turn)});
-      stage.passes.push_back({&program.apply, "update", std::nullopt, 0});
+        stage.passes.push_back(
+            {&program.regionOf(turn), nullptr, turn,
+             program.pipeline.slotOf(turn),
+             update == 0 && turn.micro < program.pipeline.period()});
+      stage.passes.push_back({&program.apply, "update", std::nullopt});
     }
-    stage.passes.push_back({&program.evaluate, "evaluation", std::nullopt, 0});
+    stage.passes.push_back({&program.evaluate, "evaluation", std::nullopt});
   }
 }
 
 std::string Simulation::nameOf(size_t stage, const Pass &pass) const {
-  return "stage " + std::to_string(stage) + " in the " + pass.name;
+  return "stage " + std::to_string(stage) + " in the " +
+         (pass.turn ? stages[stage].program->describe(*pass.turn) : pass.name);
 }
 
 /// A slot that is filled anew may be written once all that was sent from it is
@@ -185,21 +196,22 @@ void Simulation::enter(Stage &stage, const Pass &pass) {
   stage.sentFrom.clear();
   if (!pass.turn)
     return;
-  const std::string where = nameOf(&stage - stages.data(), pass);
+  const auto where = [&] { return nameOf(&stage - stages.data(), pass); };
   for (size_t number = 0; number < stage.rings.size(); ++number) {
     Ring &ring = stage.rings[number];
     const size_t slot = pass.micro() % ring.slots.size();
     std::optional<uint32_t> &holds = ring.slots[slot];
     if (pass.region == ring.first) {
       if (holds)
-        error = where + " writes slot " + std::to_string(slot) +
+        error = where() + " writes slot " + std::to_string(slot) +
                 ", which still holds micro-batch " + std::to_string(*holds);
       holds = pass.micro();
       stage.contents.fill(*stage.program, number, pass.micro());
       fill(stage, pass, number);
     } else if (holds != pass.micro() &&
                (ring.users.count(pass.region) || pass.region == ring.last)) {
-      error = where + " reads slot " + std::to_string(slot) + ", which holds " +
+      error = where() + " reads slot " + std::to_string(slot) +
+              ", which holds " +
               (holds ? "micro-batch " + std::to_string(*holds) : "nothing");
     }
     if (pass.region == ring.last)
@@ -321,9 +333,11 @@ bool Simulation::wait(size_t stage, const Pass &pass, Started &started) {
 bool Simulation::visit(size_t stage, const Pass &pass, const Command &command) {
   if (!stages[stage].sentFrom.empty() && command.opcode != Opcode::Wait)
     checkSent(stage, pass, command);
-  std::string misuse = stages[stage].inFlight.findMisuse(*stages[stage].program,
-                                                         command, pass.micro());
-  if (pass.turn && misuse.empty())
+  std::string misuse;
+  if (pass.showsMemory)
+    misuse = stages[stage].inFlight.findMisuse(*stages[stage].program, command,
+                                               pass.micro());
+  if (pass.turn && pass.showsMemory && misuse.empty())
     misuse = stages[stage].contents.visit(*stages[stage].program, command,
                                           pass.micro());
   if (!misuse.empty())
@@ -360,9 +374,10 @@ bool Simulation::advance(size_t number) {
     const Pass &pass = stage.passes[stage.pass];
     if (!std::exchange(stage.isInPass, true))
       enter(stage, pass);
-    while (stage.command < pass.region->commands.size()) {
-      if (!error.empty() ||
-          !visit(number, pass, pass.region->commands[stage.command]))
+    const std::vector<const Command *> &commands =
+        stage.watched.at(pass.region);
+    while (stage.command < commands.size()) {
+      if (!error.empty() || !visit(number, pass, *commands[stage.command]))
         return moved;
       ++stage.command;
       moved = true;
@@ -380,7 +395,7 @@ std::string Simulation::describe(size_t number) const {
   if (stage.isDone())
     return "stage " + std::to_string(number) + " is done";
   const Pass &pass = stage.passes[stage.pass];
-  const Command &command = pass.region->commands[stage.command];
+  const Command &command = *stage.watched.at(pass.region)[stage.command];
   const auto found = stage.started.find({pass.slot, command.ticket});
   return nameOf(number, pass) + " waits for '" +
          (found == stage.started.end() ? "" : found->second.command->label) +
