@@ -54,7 +54,7 @@ void Job::hearAll() {
     if (message.leaving) {
       left_[size_t(message.rank)] = Clock::now();
     } else if (!failed_) {
-      failed_ = true;
+      failed_ = isTold_ = true;
       message.text[sizeof(message.text) - 1] = '\0';
       reason_ = message.text;
     }
@@ -114,9 +114,12 @@ void Job::abort(int rank, int ranks, const std::string &what) {
                         what.find(reason_) != std::string::npos;
   const std::string own = "rank " + std::to_string(rank);
   fail(own + " of " + std::to_string(ranks) + kAborted + what);
-  std::fprintf(stderr, "error: %s\n",
-               saysMore ? (own + ": " + what).c_str() : reason_.c_str());
-  std::fflush(stderr);
+  // The rank that has aborted says why, and no other repeats it.
+  if (!isTold_ || reason_.find(kAborted) == std::string::npos) {
+    std::fprintf(stderr, "error: %s\n",
+                 saysMore ? (own + ": " + what).c_str() : reason_.c_str());
+    std::fflush(stderr);
+  }
   // Peers that have said the same need not be waited for.
   say(/*leaving=*/true, "");
   awaitPeersLeaving(2);

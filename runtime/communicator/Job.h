@@ -95,8 +95,8 @@ private:
   int rank_ = 0, ranks_ = 1;
   Message failure_ = {}, leaving_ = {};
   std::vector<Progressing *> communicators_;
-  std::vector<Clock::time_point> left_; ///< by rank; the epoch: not yet
-  bool failed_ = false;
+  std::vector<Clock::time_point> left_;  ///< by rank; the epoch: not yet
+  bool failed_ = false, isTold_ = false; ///< by another rank
   std::atomic<bool> lost_{false};
   std::string reason_;
 };

@@ -295,6 +295,8 @@ void SocketConnection::takeHeader() {
     return;
   case Kind::Data:
     receiving = takeAwaited(coming, header.id);
+    if (receiving)
+      checkSize(header, *receiving);
     target = receiving ? receiving->data : nullptr;
     isInPayload = true;
     break;

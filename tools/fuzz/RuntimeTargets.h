@@ -22,6 +22,8 @@ Target npyTarget();
 /// Token files. The first byte is the kind of file, the second the length of
 /// a sequence.
 Target tokensTarget();
+/// What another process sends over a connection.
+Target messagesTarget();
 
 } // namespace fuzz
 
