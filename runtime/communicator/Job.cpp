@@ -15,78 +15,78 @@ Job::~Job() = default;
 static constexpr double kLostSeconds = 0.3;
 
 void Job::setSize(int rank, int ranks) {
-  rank_ = rank;
-  ranks_ = ranks;
-  left_.resize(size_t(ranks));
+  ownRank = rank;
+  rankCount = ranks;
+  leftAt.resize(size_t(ranks));
 }
 
 std::unique_lock<std::recursive_mutex> Job::lock() {
-  std::unique_lock<std::recursive_mutex> lock(mutex_);
-  if (finalized_)
+  std::unique_lock<std::recursive_mutex> lock(mutex);
+  if (isFinal)
     throw CommunicationError("the communicator of processes was used after the "
                              "job has ended");
   return lock;
 }
 
 void Job::remove(Progressing *communicator) {
-  communicators_.erase(
-      std::remove(communicators_.begin(), communicators_.end(), communicator),
-      communicators_.end());
+  communicators.erase(
+      std::remove(communicators.begin(), communicators.end(), communicator),
+      communicators.end());
 }
 
 void Job::progress() {
   hearAll();
-  if (failed_)
+  if (hasFailed)
     return;
   try {
-    for (Progressing *communicator : communicators_)
+    for (Progressing *communicator : communicators)
       communicator->progress();
   } catch (const CommunicationError &error) {
-    fail("rank " + std::to_string(rank_) + ": " + error.what());
+    fail("rank " + std::to_string(ownRank) + ": " + error.what());
   }
 }
 
 void Job::hearAll() {
   Message message = {};
   while (hear(message)) {
-    if (message.rank < 0 || message.rank >= ranks_)
+    if (message.rank < 0 || message.rank >= rankCount)
       continue;
     if (message.leaving) {
-      left_[size_t(message.rank)] = Clock::now();
-    } else if (!failed_) {
-      failed_ = isTold_ = true;
+      leftAt[size_t(message.rank)] = Clock::now();
+    } else if (!hasFailed) {
+      hasFailed = isTold = true;
       message.text[sizeof(message.text) - 1] = '\0';
-      reason_ = message.text;
+      failureReason = message.text;
     }
   }
 }
 
 void Job::say(bool leaving, const std::string &text) {
-  Message &message = leaving ? leaving_ : failure_;
+  Message &message = leaving ? leavingMessage : failureMessage;
   message.leaving = leaving;
-  message.rank = rank_;
+  message.rank = ownRank;
   std::snprintf(message.text, sizeof(message.text), "%s", text.c_str());
   tell(message);
 }
 
 void Job::fail(const std::string &reason) {
-  if (failed_)
+  if (hasFailed)
     return;
-  failed_ = true;
-  reason_ = reason;
+  hasFailed = true;
+  failureReason = reason;
   say(/*leaving=*/false, reason);
 }
 
 void Job::throwFailure() {
-  for (Progressing *communicator : communicators_)
+  for (Progressing *communicator : communicators)
     communicator->cancel();
-  throw CommunicationError(reason_);
+  throw CommunicationError(failureReason);
 }
 
 double Job::secondsSinceLeft(int number) const {
-  if (left_[number] == Clock::time_point())
+  if (leftAt[number] == Clock::time_point())
     return -1;
-  return std::chrono::duration<double>(Clock::now() - left_[number]).count();
+  return std::chrono::duration<double>(Clock::now() - leftAt[number]).count();
 }
 
 bool Job::awaitPeersLeaving(double seconds) {
@@ -94,9 +94,9 @@ bool Job::awaitPeersLeaving(double seconds) {
   for (;;) {
     hearAll();
     bool all = true;
-    for (int peer = 0; peer < ranks_; ++peer)
-      all &= peer == rank_ || left_[peer] != Clock::time_point();
-    const double limit = lost_ ? std::min(seconds, kLostSeconds) : seconds;
+    for (int peer = 0; peer < rankCount; ++peer)
+      all &= peer == ownRank || leftAt[peer] != Clock::time_point();
+    const double limit = isLost ? std::min(seconds, kLostSeconds) : seconds;
     if (all || Clock::now() - begin > std::chrono::duration<double>(limit))
       return all;
     std::this_thread::sleep_for(std::chrono::microseconds(200));
@@ -109,41 +109,42 @@ static constexpr const char *kAborted = " aborted: ";
 void Job::abort(int rank, int ranks, const std::string &what) {
   // Where a wait has failed, for no cause that a rank gives, `what` says what
   // this rank did, too.
-  const bool saysMore = failed_ &&
-                        reason_.find(kAborted) == std::string::npos &&
-                        what.find(reason_) != std::string::npos;
+  const bool saysMore = hasFailed &&
+                        failureReason.find(kAborted) == std::string::npos &&
+                        what.find(failureReason) != std::string::npos;
   const std::string own = "rank " + std::to_string(rank);
   fail(own + " of " + std::to_string(ranks) + kAborted + what);
   // The rank that has aborted says why, and no other repeats it.
-  if (!isTold_ || reason_.find(kAborted) == std::string::npos) {
+  if (!isTold || failureReason.find(kAborted) == std::string::npos) {
     std::fprintf(stderr, "error: %s\n",
-                 saysMore ? (own + ": " + what).c_str() : reason_.c_str());
+                 saysMore ? (own + ": " + what).c_str()
+                          : failureReason.c_str());
     std::fflush(stderr);
   }
   // Peers that have said the same need not be waited for.
   say(/*leaving=*/true, "");
   awaitPeersLeaving(2);
   // The launcher is busy with the rank that is gone, and would take seconds.
-  if (lost_)
+  if (isLost)
     std::_Exit(1);
   kill();
 }
 
 void Job::finalize() {
-  const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  if (finalized_ || isClosed())
+  const std::lock_guard<std::recursive_mutex> lock(mutex);
+  if (isFinal || isClosed())
     return;
   hearAll();
   say(/*leaving=*/true, "");
-  if (failed_ && !awaitPeersLeaving(5)) {
+  if (hasFailed && !awaitPeersLeaving(5)) {
     std::fprintf(
         stderr,
         "error: rank %d ends the job, because not all ranks ended after: %s\n",
-        rank_, reason_.c_str());
+        ownRank, failureReason.c_str());
     std::fflush(stderr);
     kill();
   }
-  finalized_ = true;
+  isFinal = true;
   close();
 }
 

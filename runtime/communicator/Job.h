@@ -36,16 +36,14 @@ public:
   /// A wire of all processes. Collective.
   virtual std::unique_ptr<Wire> makeWire() = 0;
 
-  int rank() const { return rank_; }
-  int ranks() const { return ranks_; }
+  int rank() const { return ownRank; }
+  int ranks() const { return rankCount; }
 
-  void add(Progressing *communicator) {
-    communicators_.push_back(communicator);
-  }
+  void add(Progressing *communicator) { communicators.push_back(communicator); }
   void remove(Progressing *communicator);
   void progress();
 
-  bool failed() const { return failed_; }
+  bool failed() const { return hasFailed; }
   /// Records the first failure and tells every rank of the job.
   void fail(const std::string &reason);
   /// Throws what was recorded; before, no message can arrive in any buffer.
@@ -58,7 +56,7 @@ public:
   /// it has not.
   double secondsSinceLeft(int number) const;
   /// A peer is gone without having said so. Not under the lock.
-  void noteLost() { lost_ = true; }
+  void noteLost() { isLost = true; }
 
   /// Called at the process's exit.
   void finalize();
@@ -90,15 +88,15 @@ private:
   void hearAll();
   bool awaitPeersLeaving(double seconds);
 
-  std::recursive_mutex mutex_;
-  bool finalized_ = false;
-  int rank_ = 0, ranks_ = 1;
-  Message failure_ = {}, leaving_ = {};
-  std::vector<Progressing *> communicators_;
-  std::vector<Clock::time_point> left_;  ///< by rank; the epoch: not yet
-  bool failed_ = false, isTold_ = false; ///< by another rank
-  std::atomic<bool> lost_{false};
-  std::string reason_;
+  std::recursive_mutex mutex;
+  bool isFinal = false;
+  int ownRank = 0, rankCount = 1;
+  Message failureMessage = {}, leavingMessage = {};
+  std::vector<Progressing *> communicators;
+  std::vector<Clock::time_point> leftAt;  ///< by rank; the epoch: not yet
+  bool hasFailed = false, isTold = false; ///< by another rank
+  std::atomic<bool> isLost{false};
+  std::string failureReason;
 };
 
 } // namespace zrt::processes

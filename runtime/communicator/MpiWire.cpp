@@ -26,59 +26,59 @@ void check(int code, const char *call) {
 
 class MpiRequests final : public Requests {
 public:
-  explicit MpiRequests(MPI_Comm comm) : comm_(comm) {}
+  explicit MpiRequests(MPI_Comm comm) : comm(comm) {}
 
   void send(const void *from, size_t bytes, int peer, int tag) override {
-    check(MPI_Isend(from, int(bytes), MPI_BYTE, peer, tag, comm_, add()),
+    check(MPI_Isend(from, int(bytes), MPI_BYTE, peer, tag, comm, add()),
           "MPI_Isend");
   }
   void receive(void *to, size_t bytes, int peer, int tag) override {
-    check(MPI_Irecv(to, int(bytes), MPI_BYTE, peer, tag, comm_, add()),
+    check(MPI_Irecv(to, int(bytes), MPI_BYTE, peer, tag, comm, add()),
           "MPI_Irecv");
-    receives_.back() = true;
+    areReceives.back() = true;
   }
-  size_t active() const override { return active_; }
+  size_t active() const override { return activeCount; }
   bool isComplete(size_t index) const override {
-    return requests_[index] == MPI_REQUEST_NULL;
+    return requests[index] == MPI_REQUEST_NULL;
   }
   void clear() override {
-    requests_.clear();
-    receives_.clear();
+    requests.clear();
+    areReceives.clear();
   }
   bool poll() override;
   void cancel() override;
 
 private:
   MPI_Request *add() {
-    requests_.push_back(MPI_REQUEST_NULL);
-    receives_.push_back(false);
-    completed_.resize(requests_.size());
-    statuses_.resize(requests_.size());
-    ++active_;
-    return &requests_.back();
+    requests.push_back(MPI_REQUEST_NULL);
+    areReceives.push_back(false);
+    completed.resize(requests.size());
+    statuses.resize(requests.size());
+    ++activeCount;
+    return &requests.back();
   }
 
-  const MPI_Comm comm_;
-  std::vector<MPI_Request> requests_;
-  std::vector<bool> receives_; ///< by request: it is one
-  std::vector<int> completed_;
-  std::vector<MPI_Status> statuses_;
-  size_t active_ = 0;
+  const MPI_Comm comm;
+  std::vector<MPI_Request> requests;
+  std::vector<bool> areReceives; ///< by request: it is one
+  std::vector<int> completed;
+  std::vector<MPI_Status> statuses;
+  size_t activeCount = 0;
 };
 
 bool MpiRequests::poll() {
-  if (!active_)
+  if (!activeCount)
     return false;
   int count = 0;
-  int code = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(),
-                          &count, completed_.data(), statuses_.data());
+  int code = MPI_Testsome(static_cast<int>(requests.size()), requests.data(),
+                          &count, completed.data(), statuses.data());
   if (code == MPI_ERR_IN_STATUS)
     for (int i = 0; i < count; ++i)
-      check(statuses_[size_t(i)].MPI_ERROR, "MPI_Testsome");
+      check(statuses[size_t(i)].MPI_ERROR, "MPI_Testsome");
   check(code, "MPI_Testsome");
   if (count == MPI_UNDEFINED)
-    count = static_cast<int>(active_);
-  active_ -= size_t(count);
+    count = static_cast<int>(activeCount);
+  activeCount -= size_t(count);
   return count > 0;
 }
 
@@ -86,16 +86,16 @@ bool MpiRequests::poll() {
 /// no way to take back a send.
 void MpiRequests::cancel() {
   const auto deadline = Clock::now() + std::chrono::milliseconds(100);
-  for (size_t i = 0; i < requests_.size(); ++i)
-    if (receives_[i] && requests_[i] != MPI_REQUEST_NULL)
-      MPI_Cancel(&requests_[i]);
-  for (size_t i = 0; i < requests_.size(); ++i) {
+  for (size_t i = 0; i < requests.size(); ++i)
+    if (areReceives[i] && requests[i] != MPI_REQUEST_NULL)
+      MPI_Cancel(&requests[i]);
+  for (size_t i = 0; i < requests.size(); ++i) {
     int done = 0;
-    while (receives_[i] && requests_[i] != MPI_REQUEST_NULL && !done &&
+    while (areReceives[i] && requests[i] != MPI_REQUEST_NULL && !done &&
            Clock::now() < deadline)
-      MPI_Test(&requests_[i], &done, MPI_STATUS_IGNORE);
+      MPI_Test(&requests[i], &done, MPI_STATUS_IGNORE);
   }
-  active_ = 0;
+  activeCount = 0;
   clear();
 }
 
@@ -104,37 +104,37 @@ void MpiRequests::cancel() {
 class MpiWire final : public Wire {
 public:
   explicit MpiWire(MPI_Comm comm);
-  int rank() const override { return rank_; }
-  int ranks() const override { return ranks_; }
-  int numberInJob(int rank) const override { return numbers_[size_t(rank)]; }
+  int rank() const override { return ownRank; }
+  int ranks() const override { return rankCount; }
+  int numberInJob(int rank) const override { return numbers[size_t(rank)]; }
   std::unique_ptr<Requests> makeRequests() override {
-    return std::make_unique<MpiRequests>(comm_);
+    return std::make_unique<MpiRequests>(comm);
   }
   std::unique_ptr<Wire> split(int color, int key) override {
     MPI_Comm result = MPI_COMM_NULL;
-    check(MPI_Comm_split(comm_, color, key, &result), "MPI_Comm_split");
+    check(MPI_Comm_split(comm, color, key, &result), "MPI_Comm_split");
     MPI_Comm_set_errhandler(result, MPI_ERRORS_RETURN);
     return std::make_unique<MpiWire>(result);
   }
 
 private:
-  const MPI_Comm comm_;
-  int rank_ = 0, ranks_ = 1;
-  std::vector<int> numbers_;
+  const MPI_Comm comm;
+  int ownRank = 0, rankCount = 1;
+  std::vector<int> numbers;
 };
 
-MpiWire::MpiWire(MPI_Comm comm) : comm_(comm) {
-  check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
-  check(MPI_Comm_size(comm, &ranks_), "MPI_Comm_size");
-  std::vector<int> own(static_cast<size_t>(ranks_));
-  numbers_.resize(static_cast<size_t>(ranks_));
-  for (int rank = 0; rank < ranks_; ++rank)
+MpiWire::MpiWire(MPI_Comm comm) : comm(comm) {
+  check(MPI_Comm_rank(comm, &ownRank), "MPI_Comm_rank");
+  check(MPI_Comm_size(comm, &rankCount), "MPI_Comm_size");
+  std::vector<int> own(static_cast<size_t>(rankCount));
+  numbers.resize(static_cast<size_t>(rankCount));
+  for (int rank = 0; rank < rankCount; ++rank)
     own[size_t(rank)] = rank;
   MPI_Group group, world;
   check(MPI_Comm_group(comm, &group), "MPI_Comm_group");
   check(MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
-  check(MPI_Group_translate_ranks(group, ranks_, own.data(), world,
-                                  numbers_.data()),
+  check(MPI_Group_translate_ranks(group, rankCount, own.data(), world,
+                                  numbers.data()),
         "MPI_Group_translate_ranks");
   MPI_Group_free(&group);
   MPI_Group_free(&world);
@@ -162,12 +162,12 @@ private:
   }
   void listen();
 
-  std::thread::id thread_ = std::this_thread::get_id();
-  bool ownsMpi_ = false, firstThreadOnly_ = false;
-  MPI_Comm control_ = MPI_COMM_NULL;
-  Message incoming_ = {};
-  MPI_Request receive_ = MPI_REQUEST_NULL;
-  std::unique_ptr<MpiRequests> sends_;
+  std::thread::id thread = std::this_thread::get_id();
+  bool ownsMpi = false, firstThreadOnly = false;
+  MPI_Comm control = MPI_COMM_NULL;
+  Message incoming = {};
+  MPI_Request listening = MPI_REQUEST_NULL;
+  std::unique_ptr<MpiRequests> sends;
 };
 
 MpiJob::MpiJob() {
@@ -179,21 +179,21 @@ MpiJob::MpiJob() {
     // Calls are serialised here, so that MPI need not lock for itself.
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided),
           "MPI_Init_thread");
-    ownsMpi_ = true;
+    ownsMpi = true;
   }
-  firstThreadOnly_ = provided < MPI_THREAD_SERIALIZED;
-  control_ = duplicateWorld();
-  sends_ = std::make_unique<MpiRequests>(control_);
+  firstThreadOnly = provided < MPI_THREAD_SERIALIZED;
+  control = duplicateWorld();
+  sends = std::make_unique<MpiRequests>(control);
   int rank = 0, ranks = 1;
-  check(MPI_Comm_rank(control_, &rank), "MPI_Comm_rank");
-  check(MPI_Comm_size(control_, &ranks), "MPI_Comm_size");
+  check(MPI_Comm_rank(control, &rank), "MPI_Comm_rank");
+  check(MPI_Comm_size(control, &ranks), "MPI_Comm_size");
   setSize(rank, ranks);
   listen();
 }
 
 std::unique_lock<std::recursive_mutex> MpiJob::lock() {
   auto lock = Job::lock();
-  if (firstThreadOnly_ && std::this_thread::get_id() != thread_)
+  if (firstThreadOnly && std::this_thread::get_id() != thread)
     throw CommunicationError(
         "mpi communicator: this MPI allows calls from the thread that "
         "initialised it only (wanted MPI_THREAD_SERIALIZED)");
@@ -208,23 +208,23 @@ MPI_Comm MpiJob::duplicateWorld() {
 }
 
 void MpiJob::listen() {
-  check(MPI_Irecv(&incoming_, sizeof(Message), MPI_BYTE, MPI_ANY_SOURCE,
-                  kControlTag, control_, &receive_),
+  check(MPI_Irecv(&incoming, sizeof(Message), MPI_BYTE, MPI_ANY_SOURCE,
+                  kControlTag, control, &listening),
         "MPI_Irecv");
 }
 
 void MpiJob::tell(const Message &message) {
   for (int peer = 0; peer < ranks(); ++peer)
     if (peer != rank())
-      sends_->send(&message, sizeof(Message), peer, kControlTag);
+      sends->send(&message, sizeof(Message), peer, kControlTag);
 }
 
 bool MpiJob::hear(Message &message) {
-  sends_->poll();
+  sends->poll();
   int done = 0;
-  if (MPI_Test(&receive_, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || !done)
+  if (MPI_Test(&listening, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || !done)
     return false;
-  message = incoming_;
+  message = incoming;
   listen();
   return true;
 }
@@ -235,9 +235,9 @@ void MpiJob::kill() {
 }
 
 void MpiJob::close() {
-  MPI_Cancel(&receive_);
-  MPI_Wait(&receive_, MPI_STATUS_IGNORE);
-  if (ownsMpi_)
+  MPI_Cancel(&listening);
+  MPI_Wait(&listening, MPI_STATUS_IGNORE);
+  if (ownsMpi)
     MPI_Finalize();
 }
 

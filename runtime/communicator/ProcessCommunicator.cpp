@@ -26,7 +26,7 @@ struct Pending {
 
 class ProcessCommunicator final : public Communicator, private Progressing {
 public:
-  ProcessCommunicator(Job &job, std::unique_ptr<Wire> wire,
+  ProcessCommunicator(Job &job, std::unique_ptr<Wire> given,
                       const CommunicatorOptions &options);
   ~ProcessCommunicator() override;
 
@@ -42,7 +42,7 @@ public:
     wait(post(Meeting::barrier(), Reduction::Sum, {}));
   }
   std::unique_ptr<Communicator> split(int color, int key) override;
-  void noteLost() override { job_.noteLost(); }
+  void noteLost() override { job.noteLost(); }
   void abort(const std::string &reason) override;
 
 private:
@@ -66,11 +66,11 @@ private:
                            Clock::time_point since) const;
   [[noreturn]] void fail(const std::string &why);
 
-  Job &job_;
-  const std::unique_ptr<Wire> wire_;
+  Job &job;
+  const std::unique_ptr<Wire> wire;
   const CommunicatorOptions options_;
   int rank_ = 0, ranks_ = 1;
-  DataMover mover_;
+  DataMover mover;
   /// Not yet waited for, in the order of their starts.
   std::vector<std::unique_ptr<Pending>> pending_;
   std::vector<std::unique_ptr<Pending>> unused_;
@@ -82,24 +82,23 @@ private:
   uint64_t startedMail_ = 0;
 };
 
-ProcessCommunicator::ProcessCommunicator(Job &job, std::unique_ptr<Wire> wire,
+ProcessCommunicator::ProcessCommunicator(Job &job, std::unique_ptr<Wire> given,
                                          const CommunicatorOptions &options)
-    : job_(job), wire_(std::move(wire)), options_(options),
-      rank_(wire_->rank()), ranks_(wire_->ranks()), mover_(*wire_),
-      mail_(*wire_) {
-  job_.add(this);
+    : job(job), wire(std::move(given)), options_(options), rank_(wire->rank()),
+      ranks_(wire->ranks()), mover(*wire), mail_(*wire) {
+  job.add(this);
 }
 
 ProcessCommunicator::~ProcessCommunicator() {
   try {
-    auto lock = job_.lock();
-    job_.remove(this);
+    auto lock = job.lock();
+    job.remove(this);
     const size_t left = pending_.size() + mail_.pending();
     if (left == 0)
       return;
-    job_.fail("rank " + std::to_string(rank_) + " of " +
-              std::to_string(ranks_) + " left without waiting for " +
-              std::to_string(left) + " started operation(s)");
+    job.fail("rank " + std::to_string(rank_) + " of " + std::to_string(ranks_) +
+             " left without waiting for " + std::to_string(left) +
+             " started operation(s)");
     cancel();
   } catch (const CommunicationError &) {
     // The job is over, and with it what could still touch a buffer.
@@ -107,12 +106,12 @@ ProcessCommunicator::~ProcessCommunicator() {
 }
 
 void ProcessCommunicator::fail(const std::string &why) {
-  job_.fail(why);
-  job_.throwFailure();
+  job.fail(why);
+  job.throwFailure();
 }
 
 void ProcessCommunicator::cancel() {
-  mover_.cancel();
+  mover.cancel();
   mail_.cancel();
   for (auto &pending : pending_) {
     pending->receives->cancel();
@@ -124,10 +123,10 @@ void ProcessCommunicator::cancel() {
 Communicator::Ticket
 ProcessCommunicator::post(Meeting meeting, Reduction reduction,
                           const std::vector<Transfer> &parts) {
-  auto lock = job_.lock();
-  job_.progress();
-  if (job_.failed())
-    job_.throwFailure();
+  auto lock = job.lock();
+  job.progress();
+  if (job.failed())
+    job.throwFailure();
   std::string invalid = findInvalid(meeting, reduction, parts, rank_, ranks_);
   if (!invalid.empty())
     fail(invalid);
@@ -141,15 +140,15 @@ ProcessCommunicator::post(Meeting meeting, Reduction reduction,
   pending.parts = parts;
   pending.compared = pending.done = false;
   postSignature(pending);
-  job_.progress();
+  job.progress();
   return pending.ticket;
 }
 
 void ProcessCommunicator::postSignature(Pending &pending) {
   pending.theirs.resize(ranks_);
   if (!pending.sends) {
-    pending.sends = wire_->makeRequests();
-    pending.receives = wire_->makeRequests();
+    pending.sends = wire->makeRequests();
+    pending.receives = wire->makeRequests();
   }
   pending.sends->clear();
   pending.receives->clear();
@@ -175,23 +174,23 @@ void ProcessCommunicator::progress() {
     moved |= pending.sends->poll();
     if (!pending.compared && !pending.receives->active() && !older) {
       compare(pending);
-      if (job_.failed())
+      if (job.failed())
         return;
       // A barrier has no parts, and so no data.
-      mover_.begin(pending.mine.meeting.collective(), pending.mine.reduction,
-                   pending.parts);
+      mover.begin(pending.mine.meeting.collective(), pending.mine.reduction,
+                  pending.parts);
       moved = true;
     }
     if (pending.compared) {
-      moved |= mover_.progress();
-      pending.done = mover_.done() && !pending.sends->active();
+      moved |= mover.progress();
+      pending.done = mover.done() && !pending.sends->active();
     }
     older |= !pending.done;
   }
   std::string error;
   moved |= mail_.progress(error);
   if (!error.empty())
-    return job_.fail(error + ", on rank " + std::to_string(rank_));
+    return job.fail(error + ", on rank " + std::to_string(rank_));
   if (moved)
     lastProgress_ = Clock::now();
 }
@@ -201,7 +200,7 @@ void ProcessCommunicator::compare(Pending &pending) {
   pending.theirs[rank_] = pending.mine;
   for (int rank = 1; rank < ranks_; ++rank)
     if (pending.theirs[rank] != pending.theirs[0])
-      return job_.fail(
+      return job.fail(
           describeMismatch(pending.theirs[0], 0, pending.theirs[rank], rank));
 }
 
@@ -229,7 +228,7 @@ ProcessCommunicator::describeOverdue(const Pending &pending,
                     own = "rank " + std::to_string(rank_);
   if (pending.compared)
     return operation + "no data moved between " + own + " and " +
-           namesOf(mover_.awaited()) + within;
+           namesOf(mover.awaited()) + within;
   if (!pending.receives->active())
     return operation + own + " waits for an earlier operation" + within;
   std::set<int> late;
@@ -247,7 +246,7 @@ void ProcessCommunicator::checkOverdue(const Pending &pending,
   for (int distance = 1; distance < ranks_ && !pending.compared; ++distance) {
     int peer = (rank_ + distance) % ranks_;
     if (!pending.receives->isComplete(distance - 1) &&
-        job_.secondsSinceLeft(wire_->numberInJob(peer)) > kLeavingGraceSeconds)
+        job.secondsSinceLeft(wire->numberInJob(peer)) > kLeavingGraceSeconds)
       fail(describeOverdue(pending, "") + ": rank " + std::to_string(peer) +
            " has ended");
   }
@@ -281,10 +280,10 @@ std::string ProcessCommunicator::describeLate(const Pending &pending,
 Communicator::Ticket
 ProcessCommunicator::startMail(Collective kind,
                                const std::vector<Transfer> &parts) {
-  auto lock = job_.lock();
-  job_.progress();
-  if (job_.failed())
-    job_.throwFailure();
+  auto lock = job.lock();
+  job.progress();
+  if (job.failed())
+    job.throwFailure();
   const bool isSend = kind == Collective::Send;
   const int peer = parts.size() == 1 ? parts.front().root : rank_;
   if (peer == rank_ || peer < 0 || peer >= ranks_)
@@ -342,7 +341,7 @@ void ProcessCommunicator::checkOverdue(Ticket ticket, Clock::time_point since) {
   if (!(ticket & kMailTicket))
     return checkOverdue(*find(ticket), since);
   const int peer = mail_.peerOf(ticket);
-  if (job_.secondsSinceLeft(wire_->numberInJob(peer)) > kLeavingGraceSeconds)
+  if (job.secondsSinceLeft(wire->numberInJob(peer)) > kLeavingGraceSeconds)
     fail(describeMail(ticket) + ": rank " + std::to_string(peer) +
          " has ended");
   const std::chrono::duration<double> idle =
@@ -375,10 +374,10 @@ void ProcessCommunicator::wait(Ticket ticket) {
   for (uint64_t turn = 1;; ++turn) {
     std::string late;
     {
-      auto lock = job_.lock();
-      job_.progress();
-      if (job_.failed())
-        job_.throwFailure();
+      auto lock = job.lock();
+      job.progress();
+      if (job.failed())
+        job.throwFailure();
       if (finish(ticket))
         return;
       if (turn % 64 == 0)
@@ -399,7 +398,7 @@ void ProcessCommunicator::wait(Ticket ticket) {
 }
 
 std::unique_ptr<Communicator> ProcessCommunicator::split(int color, int key) {
-  auto lock = job_.lock();
+  auto lock = job.lock();
   if (color < 0)
     fail("split: found color " + std::to_string(color) + " on rank " +
          std::to_string(rank_) + ", wanted zero or more");
@@ -408,13 +407,13 @@ std::unique_ptr<Communicator> ProcessCommunicator::split(int color, int key) {
   // What the wire does can block: only after every rank is known to call it.
   wait(ticket);
   lock.lock();
-  return std::make_unique<ProcessCommunicator>(job_, wire_->split(color, key),
+  return std::make_unique<ProcessCommunicator>(job, wire->split(color, key),
                                                options_);
 }
 
 void ProcessCommunicator::abort(const std::string &reason) {
-  auto lock = job_.lock();
-  job_.abort(rank_, ranks_, reason);
+  auto lock = job.lock();
+  job.abort(rank_, ranks_, reason);
 }
 
 } // namespace

@@ -39,21 +39,21 @@ char *at(void *base, uint64_t element, const Transfer &part) {
 
 DataMover::DataMover(Wire &wire)
     : rank_(wire.rank()), ranks_(wire.ranks()),
-      chunkBytes_(chunkBytesFor(ranks_)), sends_(wire.makeRequests()),
-      receives_(wire.makeRequests()), sources_(ranks_) {}
+      chunkBytes_(chunkBytesFor(ranks_)), sends(wire.makeRequests()),
+      receives(wire.makeRequests()), sources_(ranks_) {}
 
 void DataMover::send(const void *from, uint64_t bytes, int peer, int tag) {
   for (uint64_t begin = 0; begin < bytes; begin += kMessageBytes) {
-    sends_->send(static_cast<const char *>(from) + begin,
-                 std::min(kMessageBytes, bytes - begin), peer, tag);
+    sends->send(static_cast<const char *>(from) + begin,
+                std::min(kMessageBytes, bytes - begin), peer, tag);
     sendPeers.push_back(peer);
   }
 }
 
 void DataMover::receive(void *to, uint64_t bytes, int peer, int tag) {
   for (uint64_t begin = 0; begin < bytes; begin += kMessageBytes) {
-    receives_->receive(static_cast<char *>(to) + begin,
-                       std::min(kMessageBytes, bytes - begin), peer, tag);
+    receives->receive(static_cast<char *>(to) + begin,
+                      std::min(kMessageBytes, bytes - begin), peer, tag);
     receivePeers.push_back(peer);
   }
 }
@@ -61,10 +61,10 @@ void DataMover::receive(void *to, uint64_t bytes, int peer, int tag) {
 std::set<int> DataMover::awaited() const {
   std::set<int> peers;
   for (size_t i = 0; i < sendPeers.size(); ++i)
-    if (!sends_->isComplete(i))
+    if (!sends->isComplete(i))
       peers.insert(sendPeers[i]);
   for (size_t i = 0; i < receivePeers.size(); ++i)
-    if (!receives_->isComplete(i))
+    if (!receives->isComplete(i))
       peers.insert(receivePeers[i]);
   return peers;
 }
@@ -99,12 +99,12 @@ void DataMover::begin(Collective kind, Reduction reduction,
 bool DataMover::progress() {
   bool moved = false;
   while (!done()) {
-    moved |= receives_->poll();
-    moved |= sends_->poll();
-    if (sends_->active() + receives_->active())
+    moved |= receives->poll();
+    moved |= sends->poll();
+    if (sends->active() + receives->active())
       return moved;
-    receives_->clear();
-    sends_->clear();
+    receives->clear();
+    sends->clear();
     receivePeers.clear();
     sendPeers.clear();
     step();
@@ -133,9 +133,9 @@ void DataMover::step() {
 }
 
 void DataMover::cancel() {
-  receives_->cancel();
+  receives->cancel();
   receivePeers.clear();
-  sends_->cancel();
+  sends->cancel();
   sendPeers.clear();
   parts_ = nullptr;
 }

@@ -63,7 +63,7 @@ private:
   const size_t chunkBytes_;
   std::vector<char> buffer_; ///< two slots of one chunk a rank
   char *aligned_ = nullptr;
-  std::unique_ptr<Requests> sends_, receives_;
+  std::unique_ptr<Requests> sends, receives;
   std::vector<int> sendPeers, receivePeers; ///< by request
 
   Collective kind_ = Collective::AllReduce;

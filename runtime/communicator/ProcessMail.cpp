@@ -22,8 +22,8 @@ void Mail::start(uint64_t ticket, bool isSend, const Transfer &transfer) {
   started.isSend = isSend;
   started.peer = transfer.root;
   started.transfer = transfer;
-  started.headers = wire_.makeRequests();
-  started.bytes = wire_.makeRequests();
+  started.headers = wire.makeRequests();
+  started.bytes = wire.makeRequests();
   if (!isSend)
     return started.headers->receive(&started.header, sizeof(Header),
                                     started.peer, headerTag(transfer));

@@ -17,7 +17,7 @@ namespace zrt::processes {
 /// buffer.
 class Mail {
 public:
-  explicit Mail(Wire &wire) : wire_(wire) {}
+  explicit Mail(Wire &wire) : wire(wire) {}
 
   /// Starts one; its buffer is borrowed until `isDone`.
   void start(uint64_t ticket, bool isSend, const Transfer &transfer);
@@ -52,7 +52,7 @@ private:
   Started *find(uint64_t ticket) const;
   void moveBytes(Started &started);
 
-  Wire &wire_;
+  Wire &wire;
   std::vector<std::unique_ptr<Started>> started_; ///< in their order
 };
 

@@ -61,7 +61,7 @@ public:
     Request &request = add(to, bytes, peer, tag);
     request.connection->receive(request.operation);
   }
-  size_t active() const override { return active_; }
+  size_t active() const override { return activeCount; }
   bool isComplete(size_t index) const override {
     return requests[index]->operation.isDone;
   }
@@ -81,7 +81,7 @@ private:
   const uint32_t context;
   const std::vector<int> &numbers;
   std::vector<std::unique_ptr<Request>> requests; ///< kept for later ones
-  size_t used = 0, active_ = 0;
+  size_t used = 0, activeCount = 0;
 };
 
 SocketRequests::Request &SocketRequests::add(const void *data, size_t bytes,
@@ -96,18 +96,18 @@ SocketRequests::Request &SocketRequests::add(const void *data, size_t bytes,
   request.operation.bytes = bytes;
   request.operation.isDone = false;
   request.isCounted = false;
-  ++active_;
+  ++activeCount;
   return request;
 }
 
 bool SocketRequests::poll() {
   bool moved = false;
-  for (size_t i = 0; active_ && i < used; ++i) {
+  for (size_t i = 0; activeCount && i < used; ++i) {
     Request &request = *requests[i];
     if (request.isCounted || !request.operation.isDone)
       continue;
     request.isCounted = true;
-    --active_;
+    --activeCount;
     moved = true;
   }
   return moved;
@@ -117,7 +117,7 @@ void SocketRequests::cancel() {
   for (size_t i = 0; i < used; ++i)
     if (!requests[i]->operation.isDone)
       requests[i]->connection->cancel(requests[i]->operation);
-  used = active_ = 0;
+  used = activeCount = 0;
 }
 
 class SocketWire final : public Wire {
@@ -126,9 +126,9 @@ public:
       : job(job), context(context), numbers(std::move(numbers)) {
     const auto own =
         std::find(this->numbers.begin(), this->numbers.end(), job.rank());
-    rank_ = int(own - this->numbers.begin());
+    ownRank = int(own - this->numbers.begin());
   }
-  int rank() const override { return rank_; }
+  int rank() const override { return ownRank; }
   int ranks() const override { return int(numbers.size()); }
   int numberInJob(int rank) const override { return numbers[size_t(rank)]; }
   std::unique_ptr<Requests> makeRequests() override {
@@ -140,7 +140,7 @@ private:
   SocketJob &job;
   const uint32_t context;
   const std::vector<int> numbers; ///< in the job, by rank
-  int rank_ = 0;
+  int ownRank = 0;
 };
 
 /// Two groups that share two ranks have different contexts: each takes one that
@@ -151,12 +151,12 @@ std::unique_ptr<Wire> SocketWire::split(int color, int key) {
     uint32_t context, unused;
   };
   std::vector<Choice> choices(numbers.size());
-  choices[size_t(rank_)] = {color, key, job.nextContext, 0};
+  choices[size_t(ownRank)] = {color, key, job.nextContext, 0};
   SocketRequests requests(job, context, numbers);
   for (int peer = 0; peer < ranks(); ++peer)
-    if (peer != rank_) {
+    if (peer != ownRank) {
       requests.receive(&choices[size_t(peer)], sizeof(Choice), peer, kSplitTag);
-      requests.send(&choices[size_t(rank_)], sizeof(Choice), peer, kSplitTag);
+      requests.send(&choices[size_t(ownRank)], sizeof(Choice), peer, kSplitTag);
     }
   for (;;) {
     job.advance();

@@ -9,9 +9,15 @@
 using namespace zrt;
 using namespace zrt::processes;
 
+/// Of a variable; "" where there is none.
+static std::string valueOf(const char *variable) {
+  const char *value = std::getenv(variable);
+  return value ? value : "";
+}
+
 /// A variable that holds a number of at most `most`.
 static int numberIn(const char *variable, long most) {
-  const std::string text = std::getenv(variable);
+  const std::string text = valueOf(variable);
   char *end = nullptr;
   const long value = std::strtol(text.c_str(), &end, 10);
   if (text.empty() || *end != '\0' || value < 0 || value > most)
@@ -30,20 +36,19 @@ static SocketPlace findPlace() {
     throw CommunicationError("RANK: found " + std::to_string(place.rank) +
                              ", wanted less than WORLD_SIZE, which is " +
                              std::to_string(place.ranks));
-  place.host = std::getenv("MASTER_ADDR");
+  place.host = valueOf("MASTER_ADDR");
   // Where torchrun's agent keeps what its workers share, it listens there.
-  const char *agent = std::getenv("TORCHELASTIC_USE_AGENT_STORE");
-  const bool isTaken = agent && std::string(agent) == "True";
+  const bool isTaken = valueOf("TORCHELASTIC_USE_AGENT_STORE") == "True";
   place.port = uint16_t(numberIn("MASTER_PORT", 65534) + (isTaken ? 1 : 0));
   return place;
 }
 
 bool zrt::launchedWithAddress() {
   for (const char *name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
-    if (const char *value = std::getenv(name); !value || !*value)
+    if (valueOf(name).empty())
       return false;
   // One process is a run of threads.
-  return std::string(std::getenv("WORLD_SIZE")) != "1";
+  return valueOf("WORLD_SIZE") != "1";
 }
 
 uint16_t zrt::findFreePort() { return Socket::listen(0, 1).port(); }

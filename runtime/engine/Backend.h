@@ -21,9 +21,9 @@ struct BackendOptions {
   double timeout = 600;
 
   // Of a device.
-  bool eager = false;               ///< no graph
-  bool graph = false; ///< a step that cannot be a graph is an error
-  bool shareGpu = false;            ///< ranks of a machine may share one
+  bool eager = false;    ///< no graph
+  bool graph = false;    ///< a step that cannot be a graph is an error
+  bool shareGpu = false; ///< ranks of a machine may share one
   std::string collectives = "auto"; ///< or "nccl", "host"
   std::string tuneProducts;         ///< the file of their times; empty: none
   bool unregistered = false; ///< NCCL works on memory that it does not know

@@ -72,11 +72,11 @@ MEANT = {
         "one looks again; the others make it likely that a rank is in the middle of an "
         "operation, which passes anywhere else, too",
     ),
-    ("test/Runtime/communicator/CommunicatorMpiFaults.cpp", "sleep"): (
+    ("test/Runtime/communicator/CommunicatorFaults.cpp", "sleep"): (
         3,
         "two look again, one is a hang",
     ),
-    ("test/Runtime/communicator/CommunicatorMpiFaults.cpp", "limit"): (
+    ("test/Runtime/communicator/CommunicatorFaults.cpp", "limit"): (
         1,
         "that of ranks that wait for one that never comes, or not before they have given up",
     ),

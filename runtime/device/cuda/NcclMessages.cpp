@@ -81,7 +81,7 @@ void Messages::enqueue(Device::Queue on, Collective kind,
   const Channel &channel = channels.at(wayOf(kind, message));
   if (!channel.isOpen())
     throw CommunicationError("NCCL was ended after an error");
-  const auto stream = reinterpret_cast<cudaStream_t>(on);
+  auto *const stream = reinterpret_cast<cudaStream_t>(on);
   const ncclDataType_t type = typeOf(message.type);
   CallGroup group;
   if (kind == Collective::Send)

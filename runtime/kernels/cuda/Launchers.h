@@ -31,8 +31,8 @@ void convert(DataType fromType, const void *from, DataType toType, void *to,
 void copyUpdated(const void *from, void *to, int64_t bytes,
                  const Control *control, cudaStream_t stream);
 
-/// The first micro-batch of an update sets `to`, unless it `alwaysAdds`, and the
-/// others add to it.
+/// The first micro-batch of an update sets `to`, unless it `alwaysAdds`, and
+/// the others add to it.
 void accumulate(DataType fromType, const void *from, DataType toType, void *to,
                 int64_t elements, bool alwaysAdds, const Control *control,
                 cudaStream_t stream);

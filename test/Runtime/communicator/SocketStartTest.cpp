@@ -27,7 +27,7 @@ SocketPlace placeOf(int rank, int ranks, uint16_t port) {
 }
 
 std::vector<Outcome> start(const std::vector<SocketPlace> &places,
-                           double timeoutSeconds = 60) {
+                           double timeoutSeconds = 600) {
   std::vector<Outcome> outcomes(places.size());
   std::vector<std::thread> threads;
   CommunicatorOptions options;

@@ -8,7 +8,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 
 PATIENCE = 8
 
@@ -28,13 +27,14 @@ def main():
         mine = {**common, "RANK": rank, "LOCAL_RANK": rank}
         processes.append(subprocess.Popen(command, env={
             **os.environ, **{name: str(value) for name, value in mine.items()}}))
-    while any(process.poll() is None for process in processes):
-        if any(process.returncode for process in processes):
-            break
-        time.sleep(0.01)
-    for process in processes:
+    left = {process.pid: process for process in processes}
+    while left and not any(process.returncode for process in processes):
+        pid, status = os.wait()
+        if pid in left:
+            left.pop(pid).returncode = os.waitstatus_to_exitcode(status)
+    for process in left.values():
         try:
-            process.wait(PATIENCE if any(each.returncode for each in processes) else None)
+            process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill()
     sys.exit(max((abs(process.wait()) for process in processes)))

@@ -367,7 +367,7 @@ TEST_F(TrainerProcess, ARankWhoseThreadCannotStartIsAnError) {
 
 #ifdef ZERO_MPIEXEC
 std::vector<std::string> onProcesses(std::vector<std::string> command,
-                                  int processes) {
+                                     int processes) {
   const std::string front[] = {ZERO_MPIEXEC, "-n", std::to_string(processes)};
   command.insert(command.begin(), std::begin(front), std::end(front));
   return command;
@@ -427,7 +427,7 @@ TEST_F(TrainerProcess, MpiStopsOnSigterm) {
 
 /// A launch of two ranks, each with a command of its own.
 std::vector<std::string> onProcesses(const std::vector<std::string> &first,
-                                  const std::vector<std::string> &second) {
+                                     const std::vector<std::string> &second) {
   std::vector<std::string> both = onProcesses(first, 1);
   for (const char *next : {":", "-n", "1"})
     both.push_back(next);
