@@ -241,7 +241,6 @@ CutSearch::judge(ArrayRef<size_t> begins) const {
 SmallVector<size_t> CutSearch::improve(SmallVector<size_t> begins) const {
   std::optional<Score> score = judge(begins);
   for (bool moved = score.has_value(); moved;) {
-    moved = false;
     SmallVector<size_t> next;
     for (size_t first = 0; first < begins.size(); ++first)
       for (size_t last = first; last < begins.size(); ++last)

@@ -107,6 +107,7 @@ bool Job::awaitPeersLeaving(double seconds) {
 static constexpr const char *kAborted = " aborted: ";
 
 void Job::abort(int rank, int ranks, const std::string &what) {
+  const std::lock_guard<std::recursive_mutex> guard(mutex);
   // Where a wait has failed, for no cause that a rank gives, `what` says what
   // this rank did, too.
   const bool saysMore = hasFailed &&

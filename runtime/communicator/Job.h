@@ -49,7 +49,7 @@ public:
   /// Throws what was recorded; before, no message can arrive in any buffer.
   [[noreturn]] void throwFailure();
   /// Fails because of `what` on the rank of a group, prints, waits for peers to
-  /// end, and ends the job.
+  /// end, and ends the job. Not under the lock.
   [[noreturn]] void abort(int rank, int ranks, const std::string &what);
 
   /// How long ago the process with this number said that it ends; negative when

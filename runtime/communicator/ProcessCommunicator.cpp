@@ -412,7 +412,6 @@ std::unique_ptr<Communicator> ProcessCommunicator::split(int color, int key) {
 }
 
 void ProcessCommunicator::abort(const std::string &reason) {
-  auto lock = job.lock();
   job.abort(rank_, ranks_, reason);
 }
 

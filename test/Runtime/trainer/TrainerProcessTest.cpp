@@ -141,7 +141,8 @@ public:
 private:
   static void redirect(const TemporaryFile &file, int descriptor) {
     const int target = ::open(file.path().c_str(), O_WRONLY | O_TRUNC);
-    ::dup2(target, descriptor);
+    if (target >= 0)
+      ::dup2(target, descriptor);
   }
 
   pid_t process = -1;
