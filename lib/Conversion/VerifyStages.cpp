@@ -62,9 +62,10 @@ struct Pass {
   const char *name = nullptr; ///< of one without a turn
   std::optional<zrt::Turn> turn;
   uint32_t slot = 0; ///< whose operations are its own
-  /// What its commands do to memory is looked at. Passes of later micro-batches
-  /// do the same in the same slots, of which each begins with nothing, and wait
-  /// in the same places.
+  /// What its commands do to memory is looked at: in each slot of the first two
+  /// micro-batches, of which the second finds what the first still sends.
+  /// Passes of later ones do the same in the same slots, and wait in the same
+  /// places.
   bool showsMemory = true;
 
   uint32_t micro() const { return turn ? turn->micro : 0; }
@@ -167,7 +168,8 @@ Simulation::Simulation(const std::vector<Program> &programs) {
         stage.passes.push_back(
             {&program.regionOf(turn), nullptr, turn,
              program.pipeline.slotOf(turn),
-             update == 0 && turn.micro < program.pipeline.period()});
+             uint64_t(update) * program.training.accumulation + turn.micro <
+                 2 * program.pipeline.period()});
       stage.passes.push_back({&program.apply, "update", std::nullopt});
     }
     stage.passes.push_back({&program.evaluate, "evaluation", std::nullopt});

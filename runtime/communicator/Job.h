@@ -83,9 +83,11 @@ protected:
   virtual void close() = 0;
   virtual bool isClosed() const { return false; }
 
+  /// Takes what others have told by now.
+  void hearAll();
+
 private:
   void say(bool leaving, const std::string &text);
-  void hearAll();
   bool awaitPeersLeaving(double seconds);
 
   std::recursive_mutex mutex;

@@ -42,6 +42,7 @@ public:
     wait(post(Meeting::barrier(), Reduction::Sum, {}));
   }
   std::unique_ptr<Communicator> split(int color, int key) override;
+  void checkPeers() override;
   void noteLost() override { job.noteLost(); }
   void abort(const std::string &reason) override;
 
@@ -294,6 +295,7 @@ ProcessCommunicator::startMail(Collective kind,
          ": wanted one part, and another rank of the group");
   const Ticket ticket = kMailTicket | startedMail_++;
   mail_.start(ticket, isSend, parts.front());
+  job.progress();
   return ticket;
 }
 
@@ -409,6 +411,14 @@ std::unique_ptr<Communicator> ProcessCommunicator::split(int color, int key) {
   lock.lock();
   return std::make_unique<ProcessCommunicator>(job, wire->split(color, key),
                                                options_);
+}
+
+/// For who waits by other means, as for a device: messages move meanwhile.
+void ProcessCommunicator::checkPeers() {
+  auto lock = job.lock();
+  job.progress();
+  if (job.failed())
+    job.throwFailure();
 }
 
 void ProcessCommunicator::abort(const std::string &reason) {

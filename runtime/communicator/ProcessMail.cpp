@@ -6,7 +6,7 @@
 namespace zrt::processes {
 namespace {
 
-constexpr int kFirstTag = 4; ///< two of each lane
+constexpr int kFirstTag = 5; ///< two of each lane, behind those of data
 int headerTag(const Transfer &transfer) {
   return kFirstTag + 2 * int(transfer.lane);
 }

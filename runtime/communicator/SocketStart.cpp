@@ -226,6 +226,8 @@ void Start::join() {
   Patience connecting = this->patience();
   connecting.look = patience.look;
   socket = Socket::connect(place.host, place.port, "rank 0", connecting);
+  // Not before: the port could be the one that rank 0 is about to take.
+  listener = Socket::listen(0, place.ranks);
   const Hello hello = makeHello();
   socket.sendAll(&hello, sizeof(hello), patience);
   Answer answer;
@@ -265,7 +267,6 @@ std::vector<Socket> Start::run() {
     gather();
     answer(error);
   } else {
-    listener = Socket::listen(0, place.ranks);
     join();
     meet();
     gather();

@@ -44,6 +44,7 @@ private:
   std::vector<std::unique_ptr<SocketConnection>> connections;
   std::vector<pollfd> polled;
   std::deque<Message> heard;
+  bool isClosing = false;   ///< this process has said that it ends
   std::vector<char> isGone; ///< by number: the connection has ended
 };
 
@@ -52,6 +53,8 @@ public:
   SocketRequests(SocketJob &job, uint32_t context,
                  const std::vector<int> &numbers)
       : job(job), context(context), numbers(numbers) {}
+
+  ~SocketRequests() override { cancel(); }
 
   void send(const void *from, size_t bytes, int peer, int tag) override {
     Request &request = add(from, bytes, peer, tag);
@@ -159,7 +162,7 @@ std::unique_ptr<Wire> SocketWire::split(int color, int key) {
       requests.send(&choices[size_t(ownRank)], sizeof(Choice), peer, kSplitTag);
     }
   for (;;) {
-    job.advance();
+    job.progress();
     requests.poll();
     if (!requests.active())
       break;
@@ -205,6 +208,8 @@ std::unique_ptr<Wire> SocketJob::makeWire() {
 /// Of one that has said that it ends, nothing more is wanted.
 void SocketJob::noteEnded(int number) {
   isGone[size_t(number)] = 1;
+  if (isClosing)
+    return;
   for (std::string text; !(text = to(number).hear()).empty();) {
     Message message = {};
     std::memcpy(&message, text.data(), std::min(text.size(), sizeof(message)));
@@ -284,8 +289,7 @@ bool SocketJob::hear(Message &message) {
 void SocketJob::finishUntil(Clock::time_point end, bool hears) {
   for (bool isBusy = true; isBusy && Clock::now() < end;) {
     isBusy = false;
-    for (Message message; hear(message);)
-      ; // Of no use any more.
+    hearAll();
     for (const auto &connection : connections)
       isBusy |= connection && connection->isOpen() &&
                 (hears || connection->hasToWrite());
@@ -303,6 +307,7 @@ void SocketJob::kill() {
 /// not read: each side ends its writing, and waits for the other's end.
 void SocketJob::close() {
   const auto end = Clock::now() + kEndTime;
+  isClosing = true;
   finishUntil(end, /*hears=*/false);
   for (const auto &connection : connections)
     if (connection)

@@ -197,7 +197,7 @@ int Children::await() {
     const timespec moment = {0, 200'000'000};
     const int signal = sigtimedwait(&waited, nullptr, &moment);
     if (signal > 0 && signal != SIGCHLD) {
-      stopped |= signal == SIGTERM || signal == SIGINT;
+      stopped |= signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
       end(signal);
     }
     reap();
