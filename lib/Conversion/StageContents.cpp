@@ -67,14 +67,8 @@ void StashContents::fill(const Program &program, size_t ring, uint32_t micro) {
 std::string StashContents::visit(const Program &program, const Command &command,
                                  uint32_t micro) {
   std::string fault;
-  const auto isStashed = [](const BufferRef &buffer) {
-    return buffer.arena == Arena::Stash && buffer.bytes > 0;
-  };
-  if (command.parts.empty() &&
-      std::none_of(command.buffers.begin(), command.buffers.end(), isStashed))
-    return fault;
   const auto use = [&](const BufferRef &buffer, bool writes) {
-    if (!isStashed(buffer))
+    if (buffer.arena != Arena::Stash || buffer.bytes == 0)
       return;
     const uint64_t at = program.pipeline.stashOffset(buffer.offset, micro);
     if (writes)

@@ -4,11 +4,6 @@
 
 #include "StageContents.h"
 
-#include "program/Collective.h"
-
-#include <algorithm>
-#include <set>
-
 using zrt::Command;
 using zrt::Program;
 using zrt::TransferMemory;
@@ -32,17 +27,7 @@ void TransferMemory::start(const Program &program, Key key,
   Range range = rangeOf(program, isReceived ? part.receive : part.send, micro);
   range.isReceived = isReceived;
   range.command = &command;
-  finish(key);
   ranges[key] = range;
-  ++counts[size_t(range.space)];
-}
-
-void TransferMemory::finish(Key key) {
-  const auto found = ranges.find(key);
-  if (found == ranges.end())
-    return;
-  --counts[size_t(found->second.space)];
-  ranges.erase(found);
 }
 
 std::string TransferMemory::findMisuse(const Range &used,
@@ -62,58 +47,19 @@ std::string TransferMemory::findMisuse(const Range &used,
 std::string TransferMemory::findMisuse(const Program &program,
                                        const Command &command,
                                        uint32_t micro) const {
+  if (ranges.empty())
+    return "";
   std::string fault;
-  const auto isMet = [&](const BufferRef &buffer) {
-    return buffer.bytes > 0 && counts[size_t(buffer.space())] > 0;
-  };
   const auto use = [&](const BufferRef &buffer, bool writes) {
-    if (fault.empty() && isMet(buffer))
+    if (fault.empty() && buffer.bytes > 0)
       fault = findMisuse(rangeOf(program, buffer, micro), writes);
   };
   if (command.opcode == Opcode::Kernel)
     for (size_t i = 0; i < command.buffers.size(); ++i)
-      if (isMet(command.buffers[i]))
-        use(command.buffers[i], writesBuffer(program, command, i));
+      use(command.buffers[i], writesBuffer(program, command, i));
   for (const CollectivePart &part : command.parts) {
     use(part.send, false);
     use(part.receive, true);
   }
   return fault;
-}
-
-/// Adds the spaces of a region's transfers to `spaces`: of all, or of those
-/// that go on after the region.
-static void addSpaces(const zrt::Region &region, bool all,
-                      std::set<int> &spaces) {
-  std::set<uint32_t> waited;
-  for (const Command &command : region.commands)
-    if (command.opcode == zrt::Opcode::Wait)
-      waited.insert(command.ticket);
-  for (const Command &command : region.commands) {
-    if (command.opcode != zrt::Opcode::Start ||
-        !isBetweenTwo(command.collective) ||
-        (!all && waited.count(command.ticket)))
-      continue;
-    const zrt::CollectivePart &part = command.parts.front();
-    spaces.insert(command.collective == zrt::Collective::Receive
-                      ? part.receive.space()
-                      : part.send.space());
-  }
-}
-
-std::vector<const Command *> zrt::listWatched(const Program &program,
-                                              const Region &region) {
-  std::set<int> spaces = {spaceOf(Arena::Stash, Tier::Device)};
-  addSpaces(region, /*all=*/true, spaces);
-  for (const auto &[name, other] : program.regions())
-    addSpaces(*other, /*all=*/false, spaces);
-  std::vector<const Command *> watched;
-  for (const Command &command : region.commands)
-    if (command.opcode != Opcode::Kernel ||
-        std::any_of(command.buffers.begin(), command.buffers.end(),
-                    [&](const BufferRef &buffer) {
-                      return spaces.count(buffer.space()) > 0;
-                    }))
-      watched.push_back(&command);
-  return watched;
 }

@@ -4,11 +4,9 @@
 
 #include "program/Program.h"
 
-#include <array>
 #include <map>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace zrt {
 
@@ -21,7 +19,7 @@ public:
 
   void start(const Program &program, Key key, const Command &command,
              uint32_t micro);
-  void finish(Key key);
+  void finish(Key key) { ranges.erase(key); }
   /// What `command` of the micro-batch does to such memory; "" where it may.
   std::string findMisuse(const Program &program, const Command &command,
                          uint32_t micro) const;
@@ -38,15 +36,7 @@ private:
   std::string findMisuse(const Range &used, bool isWritten) const;
 
   std::map<Key, Range> ranges;
-  /// Of them, by space: most commands use none that has any.
-  std::array<int, kSpaceCount> counts = {};
 };
-
-/// The commands of a region that the proof of stages looks at: all but kernels
-/// whose buffers are in no space that a transfer may have under way there, and
-/// not in the stash.
-std::vector<const Command *> listWatched(const Program &program,
-                                         const Region &region);
 
 } // namespace zrt
 

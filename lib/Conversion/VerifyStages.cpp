@@ -83,8 +83,6 @@ struct Ring {
 struct Stage {
   const Program *program = nullptr;
   std::vector<Pass> passes;
-  /// By region.
-  std::map<const zrt::Region *, std::vector<const Command *>> watched;
   size_t pass = 0, command = 0;
   bool isInPass = false;
   /// By slot and ticket.
@@ -161,8 +159,6 @@ Simulation::Simulation(const std::vector<Program> &programs) {
     Stage &stage = stages.emplace_back();
     stage.program = &program;
     stage.rings = findRings(program);
-    for (const auto &[name, region] : program.regions())
-      stage.watched[region] = zrt::listWatched(program, *region);
     for (int update = 0; update < 2; ++update) {
       for (const zrt::Turn &turn : program.pipeline.order)
         stage.passes.push_back(
@@ -376,10 +372,9 @@ bool Simulation::advance(size_t number) {
     const Pass &pass = stage.passes[stage.pass];
     if (!std::exchange(stage.isInPass, true))
       enter(stage, pass);
-    const std::vector<const Command *> &commands =
-        stage.watched.at(pass.region);
+    const std::vector<Command> &commands = pass.region->commands;
     while (stage.command < commands.size()) {
-      if (!error.empty() || !visit(number, pass, *commands[stage.command]))
+      if (!error.empty() || !visit(number, pass, commands[stage.command]))
         return moved;
       ++stage.command;
       moved = true;
@@ -397,7 +392,7 @@ std::string Simulation::describe(size_t number) const {
   if (stage.isDone())
     return "stage " + std::to_string(number) + " is done";
   const Pass &pass = stage.passes[stage.pass];
-  const Command &command = *stage.watched.at(pass.region)[stage.command];
+  const Command &command = pass.region->commands[stage.command];
   const auto found = stage.started.find({pass.slot, command.ticket});
   return nameOf(number, pass) + " waits for '" +
          (found == stage.started.end() ? "" : found->second.command->label) +
