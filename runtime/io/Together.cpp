@@ -20,6 +20,9 @@ void zrt::failTogether(Communicator &communicator, const std::string &error) {
   communicator.run(
       Collective::Broadcast, Reduction::Sum,
       {{message.data(), message.data(), message.size(), DataType::I8, failed}});
+  // A rank that aborts as soon as it knows would end the send to the others,
+  // whose text is then what comes to lie there.
+  communicator.barrier();
   if (!error.empty())
     throw std::runtime_error(error);
   throw PeerError("rank " + std::to_string(failed) + ": " + message.data());
