@@ -54,13 +54,12 @@ void Faults::perform(const FaultSpec &fault) const {
     ::kill(::getpid(), SIGKILL);
     break;
   case FaultKind::Stop:
-    // A process as a debugger or a job's suspension stops it; a thread stays
-    // here.
+    // A process as a debugger or a job's suspension stops it. It stays here
+    // when a launcher wakes it up to end it, as a thread does.
     if (isProcess)
       ::kill(::getpid(), SIGSTOP);
-    while (!isProcess)
+    for (;;)
       std::this_thread::sleep_for(std::chrono::hours(1));
-    break;
   case FaultKind::Delay:
     std::this_thread::sleep_for(std::chrono::duration<double>(fault.value));
     break;
