@@ -1,6 +1,7 @@
 #include "device/DeviceBackend.h"
 
 #include "communicator/Operation.h"
+#include "io/Together.h"
 #include "program/ByteCount.h"
 
 #include <chrono>
@@ -211,24 +212,21 @@ void DeviceBackend::captureStep() {
 /// All ranks have a graph, or none has: where one cannot make it, all go on
 /// command by command.
 void DeviceBackend::tryCapture() {
-  std::string reason;
   try {
-    captureStep();
+    return together(*parts.host, [this] { captureStep(); });
   } catch (const CommunicationError &) {
     throw;
   } catch (const std::exception &error) {
     if (parts.graph)
       throw;
-    reason = error.what();
+    if (parts.tell && !dynamic_cast<const PeerError *>(&error))
+      parts.tell(std::string("the step does not become a graph: ") +
+                 error.what() +
+                 "; all ranks queue its commands one by one (--eager), which "
+                 "costs time on the host");
   }
-  if (!parts.agree ? step != nullptr : parts.agree(step != nullptr))
-    return;
   destroyStep();
   parts.eager = true;
-  if (!reason.empty() && parts.tell)
-    parts.tell("the step does not become a graph: " + reason +
-               "; all ranks queue its commands one by one (--eager), which "
-               "costs time on the host");
 }
 
 /// The first update runs as it is, so that libraries load and connect what they

@@ -33,8 +33,8 @@ struct DeviceParts {
   std::function<std::string()> afterPlan;
   bool eager = false; ///< no graph
   bool graph = false; ///< a step that cannot be one is an error
-  /// Whether all ranks say so, who call it at once. Null: there is one rank.
-  std::function<bool(bool)> agree;
+  /// The ranks in host memory, for what they decide together. Borrowed.
+  Communicator *host = nullptr;
   /// Says a remark to the user, of this rank. Null: nobody hears.
   std::function<void(const std::string &)> tell;
   /// Of what the device was given, until it is an error; 0: for ever.

@@ -53,6 +53,7 @@ BackendMaker zrt::test::backendsUnderTest(KernelMaker makeKernel) {
       return std::make_unique<QueuedKernel>(spec, makeKernel(spec, context),
                                             device, queue);
     };
+    parts.host = &communicator;
     parts.context.generated = setup.generated;
     parts.context.generatedCount = setup.generatedCount;
     return std::make_unique<DeviceBackend>(setup.program, std::move(parts));

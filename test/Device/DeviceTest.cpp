@@ -296,6 +296,7 @@ protected:
       return std::make_unique<Counted>(*this, queue);
     };
     parts.graph = graph;
+    parts.host = hosts[0].get();
     parts.tell = [this](const std::string &what) { told = what; };
     backend = std::make_unique<DeviceBackend>(program, std::move(parts));
     backend->plan();

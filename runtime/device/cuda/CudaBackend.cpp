@@ -161,12 +161,7 @@ BackendMaker zrt::cudaBackends(const void *image) {
     parts.graph = setup.options.graph;
     parts.timeoutSeconds = setup.options.timeout;
     parts.tell = setup.tell;
-    parts.agree = [&communicator](bool says) {
-      int32_t others = says ? 0 : 1;
-      communicator.run(Collective::AllReduce, Reduction::Sum,
-                       {{&others, &others, 1, DataType::I32}});
-      return others == 0;
-    };
+    parts.host = &communicator;
     parts.nvmePath = setup.options.nvmePath;
     return std::make_unique<DeviceBackend>(setup.program, std::move(parts));
   };

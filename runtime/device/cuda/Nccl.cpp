@@ -285,9 +285,10 @@ private:
   void connectMessages(const Program &program) {
     const auto make = [&](uint32_t index, Communicator &ranks,
                           std::unique_ptr<Messages> &made) {
-      if (Messages::areIn(program, index))
-        made = std::make_unique<Messages>(program, index, ranks, device,
-                                          timeoutSeconds);
+      if (!Messages::areIn(program, index))
+        return;
+      made = std::make_unique<Messages>(program, index, ranks, device);
+      made->connect(timeoutSeconds);
     };
     make(kAllRanks, host, messages);
     for (auto &[index, group] : groups)

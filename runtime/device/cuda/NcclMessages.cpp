@@ -27,7 +27,7 @@ bool Messages::areIn(const Program &program, uint32_t group) {
 }
 
 Messages::Messages(const Program &program, uint32_t group, Communicator &host,
-                   Device &device, double timeoutSeconds)
+                   Device &device)
     : host(host), device(device) {
   forEachMessage(program, group, [&](Collective kind, const auto &part) {
     Transfer message;
@@ -35,8 +35,9 @@ Messages::Messages(const Program &program, uint32_t group, Communicator &host,
     message.lane = part.lane;
     channels.try_emplace(wayOf(kind, message));
   });
-  if (channels.empty())
-    return;
+}
+
+void Messages::connect(double timeoutSeconds) {
   queue = device.makeQueue(/*highPriority=*/true);
   first = device.allocate(kFirstBytes, "first messages");
   // In the order of ways, which is the same on both of its ranks: of those that

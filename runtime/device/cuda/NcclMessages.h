@@ -15,18 +15,21 @@ namespace zrt::nccl {
 /// one after the other, and a rank that is slow to receive keeps nothing else.
 class Messages {
 public:
-  /// Joins this rank to those that the commands of `program` send to and
-  /// receive from. The ids travel over `host`, the group's ranks, which is
-  /// borrowed as `device` is. All ranks of the group call it; what waits for
-  /// others is an error after `timeoutSeconds`; 0: never.
+  /// `host` has the group's ranks; both are borrowed.
   Messages(const Program &program, uint32_t group, Communicator &host,
-           Device &device, double timeoutSeconds);
+           Device &device);
   ~Messages();
   Messages(const Messages &) = delete;
   Messages &operator=(const Messages &) = delete;
 
   /// Whether `program` has a message in `group`.
   static bool areIn(const Program &program, uint32_t group);
+
+  /// Joins this rank to those that the commands of the program send to and
+  /// receive from. All ranks of the group call it; what waits for others is an
+  /// error after `timeoutSeconds`; 0: never. Channels that are open then are
+  /// listed, also where it throws.
+  void connect(double timeoutSeconds);
 
   /// Sends or receives `message` on `queue`.
   void enqueue(Device::Queue queue, Collective kind,

@@ -67,6 +67,7 @@ std::unique_ptr<DeviceBackend> makeBackend(const Program &program,
   parts.device = makeCudaDevice(host.rank());
   parts.queues = std::make_unique<Queues>(*parts.device);
   parts.collectives = makeNccl(program, *parts.device, host);
+  parts.host = &host;
   parts.makeKernel = [](const KernelSpec &, const KernelContext &) {
     return std::make_unique<Nothing>();
   };
