@@ -38,8 +38,8 @@ static void setOption(int descriptor, int level, int name, int value) {
   (void)::setsockopt(descriptor, level, name, &value, sizeof(value));
 }
 
-/// Small messages leave at once, and a machine that is gone is noticed within
-/// half a minute.
+/// Small messages leave at once. A machine that is gone is noticed within half
+/// a minute where nothing is under way to it, and else by who waits too long.
 static void prepare(int descriptor) {
   const int flags = ::fcntl(descriptor, F_GETFL, 0);
   if (flags < 0 || ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) < 0)
