@@ -2,7 +2,7 @@
 #ifndef ZERO_RUNTIME_COMMUNICATOR_FAULTYCOMMUNICATOR_H
 #define ZERO_RUNTIME_COMMUNICATOR_FAULTYCOMMUNICATOR_H
 
-#include "communicator/Communicator.h"
+#include "communicator/ForwardingCommunicator.h"
 #include "flight/FlightRecorder.h"
 #include "injection/Faults.h"
 
@@ -13,27 +13,17 @@ namespace zrt {
 
 /// On top of what writes down operations, so that the record says what was
 /// really started.
-class FaultyCommunicator final : public Communicator {
+class FaultyCommunicator final : public ForwardingCommunicator {
 public:
   /// All are borrowed; `recorder` may be null.
   FaultyCommunicator(Communicator &inner, Faults &faults,
                      FlightRecorder *recorder)
-      : inner(inner), faults(faults), recorder(recorder) {}
+      : ForwardingCommunicator(inner), faults(faults), recorder(recorder) {}
 
-  int rank() const override { return inner.rank(); }
-  int ranks() const override { return inner.ranks(); }
-  Ticket start(Collective kind, Reduction reduction,
-               const std::vector<Transfer> &parts) override {
-    return startOn(Stream::Compute, kind, reduction, parts);
-  }
   Ticket startOn(Stream stream, Collective kind, Reduction reduction,
                  const std::vector<Transfer> &parts) override;
   void wait(Ticket ticket) override;
   void barrier() override { inner.barrier(); }
-  void admit(Collective kind, Reduction reduction,
-             const std::vector<Transfer> &parts) const override {
-    inner.admit(kind, reduction, parts);
-  }
   std::unique_ptr<Communicator> split(int color, int key) override {
     return wrap(inner.split(color, key));
   }
@@ -41,9 +31,6 @@ public:
                                           uint32_t group) override {
     return wrap(inner.makeGroup(mesh, group));
   }
-  void checkPeers() override { inner.checkPeers(); }
-  void noteLost() override { inner.noteLost(); }
-  void abort(const std::string &reason) override { inner.abort(reason); }
 
 private:
   /// What a start was asked for.
@@ -64,7 +51,7 @@ private:
   };
   FaultyCommunicator(std::unique_ptr<Communicator> part, Faults &faults,
                      FlightRecorder *recorder)
-      : owned(std::move(part)), inner(*owned), faults(faults),
+      : ForwardingCommunicator(std::move(part)), faults(faults),
         recorder(recorder) {}
   std::unique_ptr<Communicator> wrap(std::unique_ptr<Communicator> part);
   Ticket startAs(FaultKind kind, Asked asked);
@@ -72,8 +59,6 @@ private:
   Ticket beginAgain(const Asked &asked);
   void beginHeld();
 
-  std::unique_ptr<Communicator> owned; ///< null: `inner` is borrowed
-  Communicator &inner;
   Faults &faults;
   FlightRecorder *recorder;
   std::map<Ticket, Later> later;

@@ -26,8 +26,9 @@ constexpr Row kLaunchers[] = {
     {"torchrun or the like", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
 };
 
-/// The number in a variable, or `otherwise` where it has none.
-long numberIn(const char *variable, long otherwise) {
+} // namespace
+
+long zrt::numberIn(const char *variable, long otherwise) {
   const char *text = std::getenv(variable);
   if (!text || !*text)
     return otherwise;
@@ -35,8 +36,6 @@ long numberIn(const char *variable, long otherwise) {
   const long value = std::strtol(text, &end, 10);
   return *end == '\0' && value >= 0 ? value : otherwise;
 }
-
-} // namespace
 
 Launch zrt::findLaunch() {
   for (const Row &row : kLaunchers) {

@@ -13,6 +13,9 @@ struct Launch {
   long process = 0, processes = 1;
 };
 
+/// The number in an environment variable, or `otherwise` where it has none.
+long numberIn(const char *variable, long otherwise);
+
 /// The first launcher, of MPI or another one, that started this process as one
 /// of several; of one process where there is none.
 Launch findLaunch();

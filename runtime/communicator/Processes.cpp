@@ -1,9 +1,9 @@
 #include "communicator/Processes.h"
 
+#include "communicator/Launcher.h"
 #include "communicator/Mpi.h"
 #include "communicator/Sockets.h"
 
-#include <cstdlib>
 #include <initializer_list>
 
 using namespace zrt;
@@ -21,12 +21,8 @@ zrt::makeProcesses(const CommunicatorOptions &options) {
 static int firstNumber(std::initializer_list<const char *> names, int least,
                        int otherwise) {
   for (const char *name : names)
-    if (const char *value = std::getenv(name); value && *value) {
-      char *end = nullptr;
-      const long number = std::strtol(value, &end, 10);
-      if (*end == '\0' && number >= least)
-        return int(number);
-    }
+    if (const long number = numberIn(name, -1); number >= least)
+      return int(number);
   return otherwise;
 }
 

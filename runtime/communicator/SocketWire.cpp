@@ -23,14 +23,12 @@ public:
 
   std::unique_ptr<Wire> makeWire() override;
   SocketConnection &to(int number) { return *connections[size_t(number)]; }
-  /// Moves what can be moved without waiting.
-  void advance();
-  /// Throws where the job has failed.
-  void checkFailure();
 
   uint32_t nextContext = 1;
 
 private:
+  /// Moves what can be moved without waiting.
+  void advance();
   void tell(const Message &message) override;
   bool hear(Message &message) override;
   [[noreturn]] void kill() override;
@@ -44,8 +42,7 @@ private:
   std::vector<std::unique_ptr<SocketConnection>> connections;
   std::vector<pollfd> polled;
   std::deque<Message> heard;
-  bool isClosing = false;   ///< this process has said that it ends
-  std::vector<char> isGone; ///< by number: the connection has ended
+  bool isClosing = false; ///< this process has said that it ends
 };
 
 class SocketRequests final : public Requests {
@@ -167,8 +164,7 @@ std::unique_ptr<Wire> SocketWire::split(int color, int key) {
     if (!requests.active())
       break;
     if (job.failed())
-      requests.cancel();
-    job.checkFailure();
+      job.throwFailure();
     std::this_thread::yield();
   }
   std::vector<int> members;
@@ -190,7 +186,7 @@ std::unique_ptr<Wire> SocketWire::split(int color, int key) {
 
 SocketJob::SocketJob(const SocketPlace &place,
                      const CommunicatorOptions &options)
-    : connections(size_t(place.ranks)), isGone(size_t(place.ranks)) {
+    : connections(size_t(place.ranks)) {
   setSize(place.rank, place.ranks);
   std::vector<Socket> sockets = connectAll(place, options);
   for (size_t number = 0; number < sockets.size(); ++number)
@@ -207,7 +203,6 @@ std::unique_ptr<Wire> SocketJob::makeWire() {
 
 /// Of one that has said that it ends, nothing more is wanted.
 void SocketJob::noteEnded(int number) {
-  isGone[size_t(number)] = 1;
   if (isClosing)
     return;
   for (std::string text; !(text = to(number).hear()).empty();) {
@@ -244,18 +239,13 @@ void SocketJob::advance() {
       continue;
     const bool canRead = polled[number].revents & ~POLLOUT;
     try {
-      if (!connections[number]->advance(canRead) && !isGone[number])
+      if (!connections[number]->advance(canRead))
         noteEnded(int(number));
     } catch (const CommunicationError &error) {
       fail("rank " + std::to_string(rank()) + ", from rank " +
            std::to_string(number) + ": " + error.what());
     }
   }
-}
-
-void SocketJob::checkFailure() {
-  if (failed())
-    throwFailure();
 }
 
 /// On its way before anything that this rank does next: others may see that

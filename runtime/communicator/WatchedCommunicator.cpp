@@ -51,13 +51,13 @@ private:
 
 WatchedCommunicator::WatchedCommunicator(Communicator &inner,
                                          FlightRecorder &recorder)
-    : inner(inner), recorder(recorder), id(kWorld),
-      group(recorder.addGroup(id, inner.ranks(), inner.rank())) {}
+    : ForwardingCommunicator(inner), recorder(recorder), id(kWorld),
+      group(recorder.addGroup(id, ranks(), rank())) {}
 
 WatchedCommunicator::WatchedCommunicator(std::unique_ptr<Communicator> part,
                                          FlightRecorder &recorder, uint64_t id)
-    : owned(std::move(part)), inner(*owned), recorder(recorder), id(id),
-      group(recorder.addGroup(id, inner.ranks(), inner.rank())) {}
+    : ForwardingCommunicator(std::move(part)), recorder(recorder), id(id),
+      group(recorder.addGroup(id, ranks(), rank())) {}
 
 FlightMeeting WatchedCommunicator::meet(uint64_t signature) {
   return {group, ++meetings, signature};

@@ -2,6 +2,7 @@
 #ifndef ZERO_RUNTIME_COMMUNICATOR_WATCHEDCOMMUNICATOR_H
 #define ZERO_RUNTIME_COMMUNICATOR_WATCHEDCOMMUNICATOR_H
 
+#include "communicator/ForwardingCommunicator.h"
 #include "communicator/Operation.h"
 #include "flight/FlightRecorder.h"
 
@@ -12,31 +13,18 @@ namespace zrt {
 /// Hands all on to another communicator, and adds to the record of the rank
 /// which meeting an operation is. One that is a command of the program has a
 /// place in the record already; others get one.
-class WatchedCommunicator final : public Communicator {
+class WatchedCommunicator final : public ForwardingCommunicator {
 public:
   /// Both are borrowed. `inner` has all ranks of the run.
   WatchedCommunicator(Communicator &inner, FlightRecorder &recorder);
 
-  int rank() const override { return inner.rank(); }
-  int ranks() const override { return inner.ranks(); }
-  Ticket start(Collective kind, Reduction reduction,
-               const std::vector<Transfer> &parts) override {
-    return startOn(Stream::Compute, kind, reduction, parts);
-  }
   Ticket startOn(Stream stream, Collective kind, Reduction reduction,
                  const std::vector<Transfer> &parts) override;
   void wait(Ticket ticket) override;
   void barrier() override;
-  void admit(Collective kind, Reduction reduction,
-             const std::vector<Transfer> &parts) const override {
-    inner.admit(kind, reduction, parts);
-  }
   std::unique_ptr<Communicator> split(int color, int key) override;
   std::unique_ptr<Communicator> makeGroup(const Mesh &mesh,
                                           uint32_t group) override;
-  void checkPeers() override { inner.checkPeers(); }
-  void noteLost() override { inner.noteLost(); }
-  void abort(const std::string &reason) override { inner.abort(reason); }
 
 private:
   WatchedCommunicator(std::unique_ptr<Communicator> owned,
@@ -50,8 +38,6 @@ private:
   FlightMeeting meet(uint64_t signature);
   template <class Call> void meetAtOnce(Meeting meeting, Call call);
 
-  std::unique_ptr<Communicator> owned; ///< null: `inner` is borrowed
-  Communicator &inner;
   FlightRecorder &recorder;
   const uint64_t id;
   const uint32_t group;

@@ -142,27 +142,20 @@ void runOn(const Run &run, const Shared &shared, Communicator &communicator,
   }
 }
 
-/// One line, whichever of the ranks' threads it comes from.
-void tellRemark(const Run &run, const std::string &what) {
-  static std::mutex mutex;
-  const std::lock_guard<std::mutex> lock(mutex);
-  run.errors << "remark: " << what << std::endl;
-}
-
 /// The same with faults in what the rank does.
 void runFaulty(Run run, const Shared &shared, Communicator &communicator,
                int localRanks) {
   Faults faults(run.options.faults, communicator.rank(), shared.isProcess,
-                [&](const std::string &what) { tellRemark(run, what); });
+                [&](const std::string &what) { run.remark(what); });
   FaultyDisk disk(run.files ? *run.files : FileSystem::disk(), faults);
   FaultyCommunicator faulty(communicator, faults, run.flight);
   run.faults = &faults;
   run.files = &disk;
   runOn(run, shared, faulty, localRanks);
   for (const std::string &fault : faults.missing())
-    tellRemark(run, "--inject " + fault +
-                        ": has not happened: the update had no such operation, "
-                        "or was not made");
+    run.remark("--inject " + fault +
+               ": has not happened: the update had no such operation, "
+               "or was not made");
 }
 
 /// A rank's run, on a communicator that writes down what is asked of it.
@@ -214,8 +207,8 @@ CommunicatorOptions communicatorOptions(const Run &run) {
   options.noticeSeconds = run.options.noticeAfter;
   options.notice = [&run](const std::string &what) {
     const std::string command = Executor::describeRunning();
-    tellRemark(run, command + (command.empty() ? "" : ": ") + what +
-                        "; the run goes on when it is there");
+    run.remark(command + (command.empty() ? "" : ": ") + what +
+               "; the run goes on when it is there");
   };
   return options;
 }
@@ -334,6 +327,12 @@ int launchProcess(const Run &run) {
 }
 
 } // namespace
+
+void Run::remark(const std::string &what) const {
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
+  errors << "remark: " << what << std::endl;
+}
 
 /// Whether this process starts one for each rank.
 static bool startsProcesses(const Run &run) {

@@ -4,7 +4,7 @@
 
 #include "trainer/Options.h"
 
-#include <ostream>
+#include <iosfwd>
 #include <string>
 
 namespace zrt {
@@ -53,6 +53,9 @@ struct Run {
             prefersProcesses};
   }
 
+  /// Prints one line, whichever of the ranks' threads it comes from.
+  void remark(const std::string &what) const;
+
   BackendSetup setup() const {
     return {program,
             options,
@@ -60,9 +63,7 @@ struct Run {
             generatedCount,
             flight,
             faults,
-            [&errors = errors](const std::string &what) {
-              errors << "remark: " + what + "\n" << std::flush;
-            }};
+            [this](const std::string &what) { remark(what); }};
   }
 };
 
