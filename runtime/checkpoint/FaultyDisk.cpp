@@ -38,7 +38,7 @@ public:
     if (fault == FaultKind::Torn)
       std::fill(written.begin() + std::ptrdiff_t(bytes / 2), written.end(), 0);
     else if (fault == FaultKind::Flip)
-      flipBit(written.data(), written.size());
+      flipBit(written.data(), written.size(), fault->bit);
     file->append(written.data(), bytes);
   }
   void sync() override { file->sync(); }

@@ -16,7 +16,7 @@ uint64_t bytesOf(const Transfer &part, bool isForEach, int ranks) {
 Communicator::Ticket
 FaultyCommunicator::startOn(Stream stream, Collective kind, Reduction reduction,
                             const std::vector<Transfer> &parts) {
-  const std::optional<FaultKind> fault =
+  const std::optional<Fault> fault =
       faults.next(kMeetingOperation, nameOf(kind));
   Asked asked{stream, kind, reduction, parts, "", kNoCommand};
   if (const FlightOperation *current = FlightOperation::current()) {
@@ -62,14 +62,15 @@ void FaultyCommunicator::beginHeld() {
   instead.ticket = beginAgain(asked);
 }
 
-Communicator::Ticket FaultyCommunicator::startAs(FaultKind kind, Asked asked) {
+Communicator::Ticket FaultyCommunicator::startAs(const Fault &fault,
+                                                 Asked asked) {
   Transfer *first = asked.parts.empty() ? nullptr : &asked.parts.front();
-  switch (kind) {
+  switch (fault.kind) {
   case FaultKind::Skip:
   case FaultKind::Reorder: {
     const Ticket ticket = kNotStarted | ++notStarted;
     later[ticket].replaces = true;
-    if (kind == FaultKind::Reorder) {
+    if (fault == FaultKind::Reorder) {
       held = std::move(asked);
       heldTicket = ticket;
     }
@@ -87,12 +88,13 @@ Communicator::Ticket FaultyCommunicator::startAs(FaultKind kind, Asked asked) {
   case FaultKind::Flip:
     if (first)
       flipBit(const_cast<void *>(first->send),
-              bytesOf(*first, sendsToEach(asked.kind), ranks()));
+              bytesOf(*first, sendsToEach(asked.kind), ranks()), fault.bit);
     return begin(asked);
   case FaultKind::Wire: {
     const Ticket ticket = begin(asked);
     if (first) {
       later[ticket].flipped = *first;
+      later[ticket].bit = fault.bit;
       later[ticket].bytes =
           bytesOf(*first, receivesFromEach(asked.kind), ranks());
     }
@@ -121,7 +123,7 @@ void FaultyCommunicator::wait(Ticket ticket) {
   if (then.ticket)
     inner.wait(*then.ticket);
   if (then.flipped && then.flipped->receive)
-    flipBit(then.flipped->receive, then.bytes);
+    flipBit(then.flipped->receive, then.bytes, then.bit);
 }
 
 std::unique_ptr<Communicator>

@@ -47,14 +47,14 @@ private:
     std::optional<Ticket> ticket; ///< of another start that it stands for
     bool replaces = false; ///< `ticket` is waited for instead, not as well
     std::optional<Transfer> flipped; ///< received with a changed bit
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, bit = 0;
   };
   FaultyCommunicator(std::unique_ptr<Communicator> part, Faults &faults,
                      FlightRecorder *recorder)
       : ForwardingCommunicator(std::move(part)), faults(faults),
         recorder(recorder) {}
   std::unique_ptr<Communicator> wrap(std::unique_ptr<Communicator> part);
-  Ticket startAs(FaultKind kind, Asked asked);
+  Ticket startAs(const Fault &fault, Asked asked);
   Ticket begin(const Asked &asked);
   Ticket beginAgain(const Asked &asked);
   void beginHeld();

@@ -365,8 +365,7 @@ void Executor::runKernel(const Action &action) {
 void Executor::runFaulty(const Action &action) {
   const Command &command = *action.command;
   const KernelSpec &spec = program.kernels[command.kernel];
-  const std::optional<FaultKind> fault =
-      faults->next(kKernelOperation, spec.name);
+  const std::optional<Fault> fault = faults->next(kKernelOperation, spec.name);
   if (fault == FaultKind::Skip)
     return;
   runKernel(action);
@@ -375,7 +374,7 @@ void Executor::runFaulty(const Action &action) {
   if (fault != FaultKind::Flip || action.buffers.empty() || action.copies)
     return;
   const size_t changed = spec.results.empty() ? 0 : spec.operands.size();
-  flipBit(action.buffers[changed], command.buffers[changed].bytes);
+  flipBit(action.buffers[changed], command.buffers[changed].bytes, fault->bit);
 }
 
 void Executor::execute(const Action &action) {

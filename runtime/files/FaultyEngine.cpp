@@ -45,7 +45,7 @@ public:
     if (fault) {
       const std::lock_guard<std::mutex> lock(mutex);
       Pending &pending = open[transfer.slot];
-      pending.kind = *fault;
+      pending.fault = *fault;
       pending.transfer = transfer;
       if (transfer.isWrite)
         replace(pending, actual);
@@ -57,24 +57,25 @@ public:
 
 private:
   struct Pending {
-    FaultKind kind = FaultKind::Eio;
+    Fault fault;
     FileTransfer transfer;
     Replacement written{nullptr, &std::free};
   };
 
   /// Has something else written, where the fault says so.
   static void replace(Pending &pending, FileTransfer &actual) {
-    if (pending.kind != FaultKind::Torn && pending.kind != FaultKind::Flip)
+    if (pending.fault.kind != FaultKind::Torn &&
+        pending.fault.kind != FaultKind::Flip)
       return;
     pending.written = copyOf(actual);
     if (!pending.written)
       return;
     char *const bytes = pending.written.get();
     const size_t half = actual.bytes / 2;
-    if (pending.kind == FaultKind::Torn)
+    if (pending.fault.kind == FaultKind::Torn)
       std::memset(bytes + half, 0, actual.bytes - half);
     else
-      flipBit(bytes, actual.bytes);
+      flipBit(bytes, actual.bytes, pending.fault.bit);
     actual.memory = bytes;
   }
 
@@ -86,7 +87,7 @@ private:
       return result;
     const Pending pending = std::move(found->second);
     open.erase(found);
-    switch (pending.kind) {
+    switch (pending.fault.kind) {
     case FaultKind::Eio:
       return -EIO;
     case FaultKind::Enospc:
@@ -95,7 +96,7 @@ private:
       return result / 2;
     case FaultKind::Flip:
       if (!pending.transfer.isWrite && result > 0)
-        flipBit(pending.transfer.memory, size_t(result));
+        flipBit(pending.transfer.memory, size_t(result), pending.fault.bit);
       return result;
     default:
       return result;

@@ -30,7 +30,8 @@ constexpr KindRow kKinds[] = {
     {FaultKind::Reorder, "reorder", kMeetingOperation},
     {FaultKind::Payload, "payload", kMeetingOperation},
     {FaultKind::Flip, "flip",
-     kKernelOperation | kMeetingOperation | kWriting | kFileReadOperation},
+     kKernelOperation | kMeetingOperation | kWriting | kFileReadOperation |
+         kStateOperation},
     {FaultKind::Wire, "wire", kMeetingOperation},
     {FaultKind::Eio, "eio", kFiles | kCheckpointOperation},
     {FaultKind::Enospc, "enospc", kWriting},
@@ -50,6 +51,7 @@ constexpr ClassRow kClasses[] = {
     {kFileReadOperation, "file-read"},
     {kFileWriteOperation, "file-write"},
     {kCheckpointOperation, "checkpoint-write"},
+    {kStateOperation, "state"},
 };
 
 [[noreturn]] void refuse(const std::string &text, const std::string &wanted) {
@@ -91,10 +93,16 @@ void readKind(FaultSpec &spec, std::string kind) {
     const std::string value = kind.substr(sign + 1);
     spec.value = std::strtod(value.c_str(), &end);
     kind.resize(sign);
-    if (value.empty() || *end || !(spec.value >= 0 && spec.value <= 1e6) ||
-        kind != "delay")
-      refuse(spec.text, "a value for a delay only, in seconds from 0 to 1e6: "
-                        "delay=0.5@1:2:all-gather");
+    const bool isBit = kind == "flip" || kind == "wire";
+    const double most = isBit ? double(uint64_t(1) << 52) : 1e6;
+    if (value.empty() || *end || !(spec.value >= 0 && spec.value <= most) ||
+        (isBit ? spec.value != double(uint64_t(spec.value)) : kind != "delay"))
+      refuse(spec.text,
+             "a value only of a delay, in seconds from 0 to 1e6, and "
+             "of flip and wire, the number of a bit: "
+             "delay=0.5@1:2:all-gather");
+  } else if (kind == "delay") {
+    spec.value = 1;
   }
   for (const KindRow &row : kKinds)
     if (kind == row.name) {

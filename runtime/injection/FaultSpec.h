@@ -32,12 +32,15 @@ enum OperationClass : uint32_t {
   kWaitOperation = 4,
   kFileReadOperation = 8, ///< of a state in a file
   kFileWriteOperation = 16,
-  kCheckpointOperation = 32 ///< a write to a file of a checkpoint
+  kCheckpointOperation = 32, ///< a write to a file of a checkpoint
+  kStateOperation = 64       ///< none: a state, between two updates
 };
 
 struct FaultSpec {
   FaultKind kind = FaultKind::Kill;
-  double value = 1; ///< seconds of a delay
+  /// Seconds of a delay; which bit of all changes, from 1 on, or 0: one in the
+  /// middle that weighs much.
+  double value = 0;
   int rank = 0;
   uint64_t step = 0; ///< the update; 0: before the first
   /// The name of an operation, such as "nn.linear" or "all-gather", or of one

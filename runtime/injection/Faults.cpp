@@ -23,21 +23,23 @@ void Faults::setStep(uint64_t now) {
   step = now;
 }
 
-std::optional<FaultKind> Faults::next(OperationClass which,
-                                      const std::string &name,
-                                      std::optional<uint64_t> ofStep) {
+std::optional<Fault> Faults::next(OperationClass which, const std::string &name,
+                                  std::optional<uint64_t> ofStep) {
   FaultSpec fault;
   {
     const std::lock_guard<std::mutex> lock(mutex);
-    const auto isDue = [&](Due &due) {
-      return !due.done && due.spec.step == ofStep.value_or(step) &&
-             (classesOf(due.spec.kind) & which) &&
-             (due.spec.operation == name ||
-              classNamed(due.spec.operation) == which) &&
-             ++due.seen == due.spec.index;
-    };
-    const auto found = std::find_if(faults.begin(), faults.end(), isDue);
-    if (found == faults.end())
+    Due *found = nullptr;
+    // Each counts what it is of, also where another one happens.
+    for (Due &due : faults) {
+      const FaultSpec &spec = due.spec;
+      if (due.done || spec.step != ofStep.value_or(step) ||
+          !(classesOf(spec.kind) & which) ||
+          (spec.operation != name && classNamed(spec.operation) != which))
+        continue;
+      if (++due.seen >= spec.index && !found)
+        found = &due;
+    }
+    if (!found)
       return std::nullopt;
     found->done = true;
     fault = found->spec;
@@ -45,7 +47,7 @@ std::optional<FaultKind> Faults::next(OperationClass which,
   say("rank " + std::to_string(fault.rank) + ": " + fault.text +
       " happens, at " + name);
   perform(fault);
-  return fault.kind;
+  return Fault{fault.kind, uint64_t(fault.value)};
 }
 
 void Faults::perform(const FaultSpec &fault) const {
@@ -79,9 +81,14 @@ std::vector<std::string> Faults::missing() const {
   return texts;
 }
 
-void zrt::flipBit(void *data, size_t bytes) {
+void zrt::flipBit(void *data, size_t bytes, uint64_t bit) {
   if (bytes == 0)
     return;
+  if (bit > 0) {
+    const uint64_t at = (bit - 1) % (uint64_t(bytes) * 8);
+    static_cast<unsigned char *>(data)[at / 8] ^= 1U << at % 8;
+    return;
+  }
   // The last byte of a word: there is the exponent.
   const size_t word = bytes / 2 / 4 * 4;
   static_cast<unsigned char *>(data)[std::min(word + 3, bytes - 1)] ^= 0x40;

@@ -11,6 +11,14 @@
 
 namespace zrt {
 
+/// What happens to an operation.
+struct Fault {
+  FaultKind kind = FaultKind::Kill;
+  uint64_t bit = 0; ///< for `flipBit`
+  bool operator==(FaultKind other) const { return kind == other; }
+  bool operator!=(FaultKind other) const { return kind != other; }
+};
+
 /// Counts the operations of a rank. Any thread may call anything.
 class Faults {
 public:
@@ -26,8 +34,8 @@ public:
   /// the same to all of them, does it: ends, stops or delays the rank, or
   /// throws std::bad_alloc. Another one is returned, for the caller to do.
   /// It is of the current step, unless `ofStep` says otherwise.
-  std::optional<FaultKind> next(OperationClass which, const std::string &name,
-                                std::optional<uint64_t> ofStep = {});
+  std::optional<Fault> next(OperationClass which, const std::string &name,
+                            std::optional<uint64_t> ofStep = {});
 
   /// Says more of a fault that has happened.
   void tell(const std::string &what) const { say(what); }
@@ -49,8 +57,9 @@ private:
   std::vector<Due> faults;
 };
 
-/// Changes a bit in the middle of `bytes`, one that weighs much in any float.
-void flipBit(void *data, size_t bytes);
+/// Changes bit `bit` - 1 of all of them, modulo their number; 0: one in the
+/// middle that weighs much in any float.
+void flipBit(void *data, size_t bytes, uint64_t bit = 0);
 
 } // namespace zrt
 

@@ -10,6 +10,7 @@
 
 #include <cstring>
 #include <new>
+#include <set>
 #include <thread>
 
 using namespace zrt;
@@ -52,6 +53,7 @@ TEST(FaultSpec, WhatMeansNothingIsRefused) {
   for (const char *text :
        {"", "kill", "kill@", "kill@0", "kill@0:1", "kill@0:1:", "kill@0::wait",
         "kill@-1:1:wait", "kill@0:1:wait.0", "kill=2@0:1:wait",
+        "flip=1.5@0:1:state", "skip=1@0:1:wait", "kill@0:1:state",
         "delay=@0:1:wait", "delay=x@0:1:wait", "delay=-1@0:1:wait",
         "kill@99999999999:1:wait"})
     EXPECT_NE(refusalOf(text), "") << text;
@@ -76,9 +78,33 @@ TEST(Faults, AreDueAtOneOperationOfOneRankAndStep) {
   EXPECT_EQ(said[0], "rank 1: skip@1:2:all-gather.2 happens, at all-gather");
 }
 
+TEST(Faults, EachCountsWhereAnotherHappens) {
+  Faults faults(
+      {parseFault("flip@0:0:kernel.2"), parseFault("flip=9@0:0:kernel.4")}, 0,
+      false, [](const auto &) {});
+  std::string happened;
+  for (int i = 0; i < 5; ++i) {
+    const std::optional<Fault> fault = faults.next(kKernelOperation, "k");
+    happened += fault ? std::to_string(fault->bit) : "-";
+  }
+  EXPECT_EQ(happened, "-0-9-");
+}
+
 TEST(Faults, MemoryThatIsNotThereIsAnException) {
   Faults faults({parseFault("alloc@0:0:wait")}, 0, false, [](const auto &) {});
   EXPECT_THROW(faults.next(kWaitOperation, "wait"), std::bad_alloc);
+}
+
+TEST(Faults, EachBitCanBeFlipped) {
+  std::set<std::string> all;
+  for (uint64_t bit = 1; bit <= 24; ++bit) {
+    std::string data(3, '\0');
+    flipBit(data.data(), data.size(), bit);
+    all.insert(data);
+    flipBit(data.data(), data.size(), bit + 24);
+    EXPECT_EQ(data, std::string(3, '\0'));
+  }
+  EXPECT_EQ(all.size(), 24u);
 }
 
 TEST(Faults, AFlippedBitChangesOneByte) {
