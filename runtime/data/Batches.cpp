@@ -185,13 +185,26 @@ void Batches::fill(const Dataset &dataset, OrderKey key, uint64_t first,
   check(dataset, key, first, inputs);
 }
 
-void Batches::fillTraining(uint64_t update, int micro,
-                           void *const *inputs) const {
-  fill(*data.training, seed,
-       samplesBefore(update) +
-           (uint64_t(micro) * program.sampleRanks() + index) *
-               rowsOf(*data.training),
-       inputs);
+/// The number of the first sample of a micro-batch of the rank at `place`.
+uint64_t Batches::firstOfTraining(uint64_t update, int micro,
+                                  uint64_t place) const {
+  return samplesBefore(update) +
+         (uint64_t(micro) * program.sampleRanks() + place) *
+             rowsOf(*data.training);
+}
+
+void Batches::fillTraining(uint64_t update, int micro, void *const *inputs,
+                           uint64_t moved) const {
+  const uint64_t place = (index + moved) % uint64_t(program.sampleRanks());
+  fill(*data.training, seed, firstOfTraining(update, micro, place), inputs);
+}
+
+std::string Batches::placeOf(uint64_t update, int micro, uint64_t row) const {
+  const Dataset &dataset = *data.training;
+  const uint64_t first = firstOfTraining(update, micro, index);
+  const Sample sample =
+      sampleAt(dataset, seed, first + (dataset.wholeBatches() ? 0 : row));
+  return dataset.placeOf(0, sample.epoch, sample.index, 0);
 }
 
 void Batches::startAt(uint64_t update, uint64_t sample) {

@@ -45,8 +45,15 @@ public:
 
   /// Fills `inputs` (addresses in the order of `Program::inputs`) for
   /// micro-batch `micro` of update `update`. Throws std::runtime_error where
-  /// an id is outside its table.
-  void fillTraining(uint64_t update, int micro, void *const *inputs) const;
+  /// an id is outside its table. The samples are those of the rank that is
+  /// `moved` places on among those that have samples.
+  void fillTraining(uint64_t update, int micro, void *const *inputs,
+                    uint64_t moved = 0) const;
+
+  /// Samples in a micro-batch of a rank.
+  uint64_t rows() const { return microBatch; }
+  /// Where row `row` of those of this rank comes from, for messages.
+  std::string placeOf(uint64_t update, int micro, uint64_t row) const;
 
   /// Fills `inputs` for batch `batch` of an evaluation: the same samples in
   /// every evaluation, whatever the seed. Throws as `fillTraining`, and where
@@ -81,6 +88,7 @@ private:
             void *const *inputs) const;
   const Dataset &validation() const;
   uint64_t firstOf(uint64_t batch) const;
+  uint64_t firstOfTraining(uint64_t update, int micro, uint64_t place) const;
   uint64_t rowsOf(const Dataset &dataset) const;
   void check(const Dataset &dataset, OrderKey key, uint64_t first,
              void *const *inputs) const;

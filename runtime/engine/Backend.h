@@ -48,6 +48,12 @@ struct BackendSetup {
 using FillMicro =
     std::function<void(int micro, Control &control, void *const *inputs)>;
 
+/// What looks at an update between its micro-batches and its apply region, when
+/// nothing is in flight. `again` computes the micro-batches once more, on
+/// inputs that are filled anew, and may be called any number of times by all
+/// ranks together.
+using Review = std::function<void(const std::function<void()> &again)>;
+
 /// One rank's program on a processor.
 class Backend {
 public:
@@ -92,6 +98,11 @@ public:
   /// As `Executor::judgeAgain`. Throws std::runtime_error where a step runs
   /// without its commands being told one by one.
   virtual void judgeAgain();
+  /// Called in each update from the next one on; an empty one ends it.
+  /// \pre `refuseReview` has nothing to say.
+  virtual void setReview(Review review);
+  /// Why micro-batches of this program are not computed again here, or "".
+  virtual std::string refuseReview() const;
   /// Seconds that a device was given to the last update, from its first command
   /// to its last one; 0 where there is no device.
   virtual double deviceSeconds() const { return 0; }

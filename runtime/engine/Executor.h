@@ -103,6 +103,7 @@ public:
   void forget();
 
   const Traffic &traffic() const;
+  void setTraffic(const Traffic &traffic) { sent = traffic; }
   size_t workspaceBytes() const;
   /// "nn.attention of tensor<..>: cuDNN ..", for kernels that have a choice.
   std::vector<std::string> choices() const;

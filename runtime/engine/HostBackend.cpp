@@ -1,5 +1,7 @@
 #include "engine/HostBackend.h"
 
+#include "program/QuantizedKernels.h"
+
 #include <algorithm>
 #include <cstring>
 #include <sched.h>
@@ -18,6 +20,12 @@ void Backend::setCommandHook(Executor::CommandHook) {
 void Backend::judgeAgain() {
   throw std::runtime_error("this processor does not judge gradients again");
 }
+
+std::string Backend::refuseReview() const {
+  return "a step of this processor is computed as a whole";
+}
+
+void Backend::setReview(Review) { throw std::runtime_error(refuseReview()); }
 
 double Backend::repeatGraph(int64_t) {
   throw std::runtime_error("this processor has no graphs: run without "
@@ -97,18 +105,24 @@ HostBackend::~HostBackend() {
 void HostBackend::initialize() { executor.runInitialize(); }
 
 void HostBackend::update(const FillMicro &fill) {
+  compute(fill);
+  if (review)
+    reviewUpdate(fill);
+  executor.runApply();
+}
+
+void HostBackend::compute(const FillMicro &fill) {
   if (program.pipeline.isCut())
-    return updateStage(fill);
+    return computeStage(fill);
   for (int micro = 0; micro < program.training.accumulation; ++micro) {
     fill(micro, memory.control(), inputs.front().data());
     executor.runMicro(micro);
   }
-  executor.runApply();
 }
 
 /// Inputs are filled for the first forward pass, and stay until the last
 /// backward pass.
-void HostBackend::updateStage(const FillMicro &fill) {
+void HostBackend::computeStage(const FillMicro &fill) {
   // A stage without the loss adds nothing to the sums of all ranks.
   memory.control().lossSum = memory.control().weightSum = 0;
   for (const Turn &turn : program.pipeline.order) {
@@ -118,7 +132,26 @@ void HostBackend::updateStage(const FillMicro &fill) {
              : inputs[turn.micro % inputs.size()].data());
     executor.run(turn);
   }
-  executor.runApply();
+}
+
+/// What is computed again counts no traffic.
+void HostBackend::reviewUpdate(const FillMicro &fill) {
+  executor.drain();
+  const Traffic sent = executor.traffic();
+  review([&] {
+    compute(fill);
+    executor.drain();
+  });
+  executor.setTraffic(sent);
+}
+
+/// Micro-batches read parameters and write gradients; those that carry
+/// something from one to the next do not come out the same again.
+std::string HostBackend::refuseReview() const {
+  return feedsErrorsBack(program)
+             ? "errors of quantized gradients are carried on from each "
+               "micro-batch to the next"
+             : "";
 }
 
 void HostBackend::evaluate(const FillMicro &fill) {

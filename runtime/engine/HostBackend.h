@@ -5,6 +5,8 @@
 #include "engine/Backend.h"
 #include "files/FileMemory.h"
 
+#include <utility>
+
 namespace zrt {
 
 /// Copies between states in files and the host's memory.
@@ -42,9 +44,13 @@ public:
   std::vector<std::string> choices() const override;
   void setCommandHook(Executor::CommandHook hook) override;
   void judgeAgain() override { executor.judgeAgain(); }
+  void setReview(Review looks) override { review = std::move(looks); }
+  std::string refuseReview() const override;
 
 private:
-  void updateStage(const FillMicro &fill);
+  void compute(const FillMicro &fill);
+  void computeStage(const FillMicro &fill);
+  void reviewUpdate(const FillMicro &fill);
 
   const Program &program;
   KernelMaker makeKernel;
@@ -55,6 +61,7 @@ private:
   Executor executor;
   /// By micro-batch, in the order of `Program::inputs`.
   std::vector<std::vector<void *>> inputs;
+  Review review; ///< of updates; null: none
 };
 
 /// Makes host backends whose kernels come from `makeKernel`.

@@ -126,7 +126,7 @@ void zrt::forEachPiece(const Program &program, const Parameter &parameter,
 }
 
 /// "[12, 7]" of element `flat` of a tensor of `shape`.
-static std::string indexText(const std::vector<int64_t> &shape, uint64_t flat) {
+std::string zrt::indexText(const std::vector<int64_t> &shape, uint64_t flat) {
   std::string text;
   for (size_t i = shape.size(); i-- > 0;) {
     uint64_t size = static_cast<uint64_t>(shape[i]);

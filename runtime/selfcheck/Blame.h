@@ -1,0 +1,43 @@
+// Who has computed something wrongly, and what.
+#ifndef ZERO_RUNTIME_SELFCHECK_BLAME_H
+#define ZERO_RUNTIME_SELFCHECK_BLAME_H
+
+#include "communicator/Communicator.h"
+#include "data/Batches.h"
+#include "selfcheck/Attempt.h"
+
+#include <optional>
+#include <string>
+
+namespace zrt {
+
+/// Ranks, of which each may be the one, and what they have done, as the end of
+/// a sentence. Equal on all ranks.
+struct Blamed {
+  std::vector<int> ranks;
+  std::string what;
+};
+
+/// Where two attempts at the same part. Called by all ranks.
+Blamed findDifference(const OperationTrace &trace, const Attempt &first,
+                      const Attempt &second, Communicator &communicator);
+
+/// Where the first value that is not finite came to be. `update` counts from 0.
+/// Called by all ranks; nothing where no operation left one.
+std::optional<Blamed> findNonFinite(const OperationTrace &trace,
+                                    const Attempt &attempt,
+                                    const Batches &batches, uint64_t update,
+                                    Communicator &communicator);
+
+/// The rank that computes what others compute otherwise: `own` is an attempt
+/// on each rank's own samples, and in `other` each rank had those of the next
+/// one that has samples. Nothing where what is computed goes with the samples.
+/// Called by all ranks.
+std::optional<Blamed> findOddRank(const Program &program,
+                                  const OperationTrace &trace,
+                                  const Attempt &own, const Attempt &other,
+                                  Communicator &communicator);
+
+} // namespace zrt
+
+#endif // ZERO_RUNTIME_SELFCHECK_BLAME_H
