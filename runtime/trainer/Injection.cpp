@@ -2,6 +2,7 @@
 
 #include "data/Nearest.h"
 #include "program/ByteCount.h"
+#include "selfcheck/KeptStates.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -16,8 +17,9 @@ std::vector<std::string> operationNames(const Program &program) {
   for (const Collective kind : kCasesOf<Collective>)
     names.emplace_back(nameOf(kind));
   for (const KernelSpec &kernel : program.kernels)
-    if (std::find(names.begin(), names.end(), kernel.name) == names.end())
-      names.push_back(kernel.name);
+    names.push_back(kernel.name);
+  for (const KeptState &state : keptStates(program))
+    names.push_back(state.name);
   return names;
 }
 
@@ -54,4 +56,20 @@ std::vector<FaultSpec> zrt::readFaults(const std::vector<std::string> &texts,
     checkOperation(fault, program);
   }
   return faults;
+}
+
+void zrt::injectIntoStates(Faults &faults, const Program &program,
+                           const Arenas &arenas, int rank) {
+  for (const KeptState &state : keptStates(program)) {
+    if (state.buffer.bytes == 0)
+      continue;
+    const std::optional<Fault> fault = faults.next(kStateOperation, state.name);
+    if (fault != FaultKind::Flip)
+      continue;
+    std::vector<char> bytes(state.buffer.bytes);
+    void *const inside = arenas.resolve(state.buffer, rank);
+    arenas.read(bytes.data(), inside, bytes.size());
+    flipBit(bytes.data(), bytes.size(), fault->bit);
+    arenas.write(inside, bytes.data(), bytes.size());
+  }
 }

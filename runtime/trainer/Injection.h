@@ -11,6 +11,10 @@ namespace zrt {
 std::vector<FaultSpec> readFaults(const std::vector<std::string> &texts,
                                   const Program &program);
 
+/// Changes the states that a fault is due for, between two updates.
+void injectIntoStates(Faults &faults, const Program &program,
+                      const Arenas &arenas, int rank);
+
 } // namespace zrt
 
 #endif // ZERO_RUNTIME_TRAINER_INJECTION_H

@@ -223,6 +223,20 @@ void addTraceFlags(CLI::App &app, Options &options, std::string &steps) {
       ->needs(trace);
 }
 
+/// What looks at each command, of which one can.
+void addSelfCheckFlag(CLI::App &app, Options &options, bool isForDevice) {
+  auto *flag =
+      app.add_option("--self-check", options.selfCheck,
+                     "check every N-th update: the states of ranks by hashes, "
+                     "gradients by computing them twice; and compute again "
+                     "what is not finite or far off, before it is used")
+          ->type_name("N")
+          ->check(wholeNumber<int64_t>(1))
+          ->excludes("--trace");
+  if (!isForDevice)
+    flag->excludes("--dump");
+}
+
 void addDumpFlags(CLI::App &app, Options &options) {
   auto *dump =
       app.add_option("--dump", options.dump,
@@ -435,6 +449,7 @@ Options zrt::parseOptions(int argc, char **argv, const Program &program,
     addDeviceFlags(app, options);
   else
     addDumpFlags(app, options);
+  addSelfCheckFlag(app, options, isForDevice);
   auto *scheduleFlag = app.add_flag("--schedule", schedule,
                                     "print the commands of a step and exit");
   auto *memoryFlag =

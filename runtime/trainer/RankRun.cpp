@@ -12,6 +12,7 @@
 #include "state/Arenas.h"
 #include "state/Initialize.h"
 #include "state/Weights.h"
+#include "trainer/Injection.h"
 #include "trainer/Signals.h"
 
 #include <algorithm>
@@ -107,6 +108,7 @@ std::vector<Claim> claimsOf(const Run &run, const Data &data) {
       {"--checkpoint-every", options.checkpointEvery},
       {"--keep", options.keep},
       {"--resume", int64_t(options.resume)},
+      {"--self-check", options.selfCheck},
       {"--from-scratch", int64_t(options.fromScratch)},
       {"--trace", int64_t(!options.trace.empty())},
       {"--dump", hashOfNames(options.dump)},
@@ -223,6 +225,10 @@ void RankRun::prepare() {
   setState();
   backend->initialize();
   chooseTraced();
+  if (options.selfCheck > 0 && batches)
+    selfCheck = std::make_unique<SelfCheck>(
+        program, *backend, *trainer, *batches, communicator, options.selfCheck,
+        [this](const std::string &what) { run.remark(what); });
   if (!options.dump.empty())
     dump = std::make_unique<Dump>(program, options, communicator,
                                   trainer->updates());
@@ -328,14 +334,19 @@ void RankRun::evaluate(int64_t update) {
 UpdateReport RankRun::update(int64_t number) {
   if (run.flight)
     run.flight->setUpdate(uint64_t(number));
-  if (run.faults)
+  if (run.faults) {
     run.faults->setStep(uint64_t(number));
+    injectIntoStates(*run.faults, program, backend->arenas(),
+                     communicator.rank());
+  }
   if (dump && dump->isDue(number)) {
     UpdateReport result;
     dump->watch(*backend, [&] { result = trainer->update(); });
     dump->write(*backend);
     return result;
   }
+  if (selfCheck)
+    return selfCheck->update();
   if (!trace || number < traceFirst || number > traceLast)
     return trainer->update();
   if (!isTracing) {
@@ -359,6 +370,8 @@ UpdateReport RankRun::update(int64_t number) {
 
 void RankRun::saveCheckpoint() {
   backend->drain();
+  if (selfCheck)
+    selfCheck->checkState();
   checkpoints->save(trainer->updates(), backend->arenas(), start);
   tellSaved();
 }
@@ -396,6 +409,8 @@ void RankRun::train() {
       saveCheckpoint();
   }
   backend->drain();
+  if (selfCheck)
+    selfCheck->checkState();
   if (checkpoints) {
     checkpoints->finish(trainer->updates(), backend->arenas(), start);
     tellSaved();

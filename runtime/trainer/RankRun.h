@@ -8,6 +8,7 @@
 #include "report/Progress.h"
 #include "report/TensorBoard.h"
 #include "report/TraceLog.h"
+#include "selfcheck/SelfCheck.h"
 #include "state/Weights.h"
 #include "trainer/Dump.h"
 #include "trainer/Generate.h"
@@ -66,6 +67,7 @@ private:
   std::unique_ptr<Batches> batches;
   std::unique_ptr<RunCheckpoints> checkpoints; ///< with --checkpoint
   std::unique_ptr<Trainer> trainer;
+  std::unique_ptr<SelfCheck> selfCheck; ///< with --self-check
   std::unique_ptr<Generator> generator; ///< with --sample
   std::vector<int32_t> prompt;
   std::unique_ptr<Progress> progress;       ///< of the first rank
