@@ -1,6 +1,7 @@
 #include "communicator/Mpi.h"
 
 #ifdef ZERO_HAVE_MPI
+#include "communicator/MpiLibrary.h"
 #include "communicator/MpiWire.h"
 #include "communicator/ProcessCommunicator.h"
 #endif
@@ -36,6 +37,18 @@ std::unique_ptr<Communicator> makeMpi(const CommunicatorOptions &options) {
       "mpi communicator: this program was built without MPI; install an "
       "MPI and configure with -DZERO_ENABLE_MPI=ON, or run the ranks "
       "in one process");
+#endif
+}
+
+std::string describeMpi() {
+#ifdef ZERO_HAVE_MPI
+  try {
+    return describe(processes::mpi());
+  } catch (const CommunicationError &error) {
+    return error.what();
+  }
+#else
+  return "this program was built without MPI";
 #endif
 }
 

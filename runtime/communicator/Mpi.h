@@ -24,9 +24,13 @@ bool launchedUnderMpi();
 /// the peers up to two seconds to throw it and to end, and ends the job. After
 /// any failure, the process's exit waits up to five seconds for the peers, and
 /// then ends the job.
-/// \throws CommunicationError when MPI can not be initialised, or when this
-/// library was built without MPI.
+/// \throws CommunicationError when MPI can not be loaded or initialised, or
+/// when this library was built without MPI.
 std::unique_ptr<Communicator> makeMpi(const CommunicatorOptions &options = {});
+
+/// The MPI of this machine, its version and place, or why there is none; for
+/// people.
+std::string describeMpi();
 
 } // namespace zrt
 

@@ -1,8 +1,6 @@
 #include "communicator/MpiWire.h"
 
-#define OMPI_SKIP_MPICXX 1
-#define MPICH_SKIP_MPICXX 1
-#include <mpi.h>
+#include "communicator/MpiLibrary.h"
 
 #include <cstdlib>
 #include <thread>
@@ -19,7 +17,7 @@ void check(int code, const char *call) {
     return;
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
-  MPI_Error_string(code, text, &length);
+  mpi().Error_string(code, text, &length);
   throw CommunicationError(std::string("mpi communicator: ") + call + ": " +
                            text);
 }
@@ -29,17 +27,17 @@ public:
   explicit MpiRequests(MPI_Comm comm) : comm(comm) {}
 
   void send(const void *from, size_t bytes, int peer, int tag) override {
-    check(MPI_Isend(from, int(bytes), MPI_BYTE, peer, tag, comm, add()),
+    check(mpi().Isend(from, int(bytes), mpi().byte, peer, tag, comm, add()),
           "MPI_Isend");
   }
   void receive(void *to, size_t bytes, int peer, int tag) override {
-    check(MPI_Irecv(to, int(bytes), MPI_BYTE, peer, tag, comm, add()),
+    check(mpi().Irecv(to, int(bytes), mpi().byte, peer, tag, comm, add()),
           "MPI_Irecv");
     areReceives.back() = true;
   }
   size_t active() const override { return activeCount; }
   bool isComplete(size_t index) const override {
-    return requests[index] == MPI_REQUEST_NULL;
+    return requests[index] == mpi().noRequest;
   }
   void clear() override {
     requests.clear();
@@ -50,7 +48,7 @@ public:
 
 private:
   MPI_Request *add() {
-    requests.push_back(MPI_REQUEST_NULL);
+    requests.push_back(mpi().noRequest);
     areReceives.push_back(false);
     completed.resize(requests.size());
     statuses.resize(requests.size());
@@ -70,8 +68,8 @@ bool MpiRequests::poll() {
   if (!activeCount)
     return false;
   int count = 0;
-  int code = MPI_Testsome(static_cast<int>(requests.size()), requests.data(),
-                          &count, completed.data(), statuses.data());
+  int code = mpi().Testsome(static_cast<int>(requests.size()), requests.data(),
+                            &count, completed.data(), statuses.data());
   if (code == MPI_ERR_IN_STATUS)
     for (int i = 0; i < count; ++i)
       check(statuses[size_t(i)].MPI_ERROR, "MPI_Testsome");
@@ -87,13 +85,13 @@ bool MpiRequests::poll() {
 void MpiRequests::cancel() {
   const auto deadline = Clock::now() + std::chrono::milliseconds(100);
   for (size_t i = 0; i < requests.size(); ++i)
-    if (areReceives[i] && requests[i] != MPI_REQUEST_NULL)
-      MPI_Cancel(&requests[i]);
+    if (areReceives[i] && requests[i] != mpi().noRequest)
+      mpi().Cancel(&requests[i]);
   for (size_t i = 0; i < requests.size(); ++i) {
     int done = 0;
-    while (areReceives[i] && requests[i] != MPI_REQUEST_NULL && !done &&
+    while (areReceives[i] && requests[i] != mpi().noRequest && !done &&
            Clock::now() < deadline)
-      MPI_Test(&requests[i], &done, MPI_STATUS_IGNORE);
+      mpi().Test(&requests[i], &done, MPI_STATUS_IGNORE);
   }
   activeCount = 0;
   clear();
@@ -111,9 +109,9 @@ public:
     return std::make_unique<MpiRequests>(comm);
   }
   std::unique_ptr<Wire> split(int color, int key) override {
-    MPI_Comm result = MPI_COMM_NULL;
-    check(MPI_Comm_split(comm, color, key, &result), "MPI_Comm_split");
-    MPI_Comm_set_errhandler(result, MPI_ERRORS_RETURN);
+    MPI_Comm result = mpi().noComm;
+    check(mpi().Comm_split(comm, color, key, &result), "MPI_Comm_split");
+    mpi().Comm_set_errhandler(result, mpi().errorsReturn);
     return std::make_unique<MpiWire>(result);
   }
 
@@ -124,20 +122,20 @@ private:
 };
 
 MpiWire::MpiWire(MPI_Comm comm) : comm(comm) {
-  check(MPI_Comm_rank(comm, &ownRank), "MPI_Comm_rank");
-  check(MPI_Comm_size(comm, &rankCount), "MPI_Comm_size");
+  check(mpi().Comm_rank(comm, &ownRank), "MPI_Comm_rank");
+  check(mpi().Comm_size(comm, &rankCount), "MPI_Comm_size");
   std::vector<int> own(static_cast<size_t>(rankCount));
   numbers.resize(static_cast<size_t>(rankCount));
   for (int rank = 0; rank < rankCount; ++rank)
     own[size_t(rank)] = rank;
   MPI_Group group, world;
-  check(MPI_Comm_group(comm, &group), "MPI_Comm_group");
-  check(MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
-  check(MPI_Group_translate_ranks(group, rankCount, own.data(), world,
-                                  numbers.data()),
+  check(mpi().Comm_group(comm, &group), "MPI_Comm_group");
+  check(mpi().Comm_group(mpi().world, &world), "MPI_Comm_group");
+  check(mpi().Group_translate_ranks(group, rankCount, own.data(), world,
+                                    numbers.data()),
         "MPI_Group_translate_ranks");
-  MPI_Group_free(&group);
-  MPI_Group_free(&world);
+  mpi().Group_free(&group);
+  mpi().Group_free(&world);
 }
 
 class MpiJob final : public Job {
@@ -157,27 +155,27 @@ private:
   void close() override;
   bool isClosed() const override {
     int finalized = 0;
-    MPI_Finalized(&finalized);
+    mpi().Finalized(&finalized);
     return finalized != 0;
   }
   void listen();
 
   std::thread::id thread = std::this_thread::get_id();
   bool ownsMpi = false, firstThreadOnly = false;
-  MPI_Comm control = MPI_COMM_NULL;
+  MPI_Comm control = mpi().noComm;
   Message incoming = {};
-  MPI_Request listening = MPI_REQUEST_NULL;
+  MPI_Request listening = mpi().noRequest;
   std::unique_ptr<MpiRequests> sends;
 };
 
 MpiJob::MpiJob() {
   int initialized = 0, provided = MPI_THREAD_SINGLE;
-  check(MPI_Initialized(&initialized), "MPI_Initialized");
+  check(mpi().Initialized(&initialized), "MPI_Initialized");
   if (initialized) {
-    check(MPI_Query_thread(&provided), "MPI_Query_thread");
+    check(mpi().Query_thread(&provided), "MPI_Query_thread");
   } else {
     // Calls are serialised here, so that MPI need not lock for itself.
-    check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided),
+    check(mpi().Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided),
           "MPI_Init_thread");
     ownsMpi = true;
   }
@@ -185,8 +183,8 @@ MpiJob::MpiJob() {
   control = duplicateWorld();
   sends = std::make_unique<MpiRequests>(control);
   int rank = 0, ranks = 1;
-  check(MPI_Comm_rank(control, &rank), "MPI_Comm_rank");
-  check(MPI_Comm_size(control, &ranks), "MPI_Comm_size");
+  check(mpi().Comm_rank(control, &rank), "MPI_Comm_rank");
+  check(mpi().Comm_size(control, &ranks), "MPI_Comm_size");
   setSize(rank, ranks);
   listen();
 }
@@ -201,15 +199,15 @@ std::unique_lock<std::recursive_mutex> MpiJob::lock() {
 }
 
 MPI_Comm MpiJob::duplicateWorld() {
-  MPI_Comm result = MPI_COMM_NULL;
-  check(MPI_Comm_dup(MPI_COMM_WORLD, &result), "MPI_Comm_dup");
-  MPI_Comm_set_errhandler(result, MPI_ERRORS_RETURN);
+  MPI_Comm result = mpi().noComm;
+  check(mpi().Comm_dup(mpi().world, &result), "MPI_Comm_dup");
+  mpi().Comm_set_errhandler(result, mpi().errorsReturn);
   return result;
 }
 
 void MpiJob::listen() {
-  check(MPI_Irecv(&incoming, sizeof(Message), MPI_BYTE, MPI_ANY_SOURCE,
-                  kControlTag, control, &listening),
+  check(mpi().Irecv(&incoming, sizeof(Message), mpi().byte, MPI_ANY_SOURCE,
+                    kControlTag, control, &listening),
         "MPI_Irecv");
 }
 
@@ -222,7 +220,7 @@ void MpiJob::tell(const Message &message) {
 bool MpiJob::hear(Message &message) {
   sends->poll();
   int done = 0;
-  if (MPI_Test(&listening, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || !done)
+  if (mpi().Test(&listening, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || !done)
     return false;
   message = incoming;
   listen();
@@ -230,15 +228,15 @@ bool MpiJob::hear(Message &message) {
 }
 
 void MpiJob::kill() {
-  MPI_Abort(MPI_COMM_WORLD, 1);
+  mpi().Abort(mpi().world, 1);
   std::abort();
 }
 
 void MpiJob::close() {
-  MPI_Cancel(&listening);
-  MPI_Wait(&listening, MPI_STATUS_IGNORE);
+  mpi().Cancel(&listening);
+  mpi().Wait(&listening, MPI_STATUS_IGNORE);
   if (ownsMpi)
-    MPI_Finalize();
+    mpi().Finalize();
 }
 
 } // namespace

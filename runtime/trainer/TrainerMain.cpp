@@ -1,6 +1,7 @@
 #include "trainer/TrainerMain.h"
 
 #include "checkpoint/Shard.h"
+#include "communicator/Mpi.h"
 #include "communicator/Processes.h"
 #include "program/ByteCount.h"
 #include "report/Report.h"
@@ -76,6 +77,7 @@ int act(const Options &options, const std::vector<Program> &stages,
                 [&](const Program &stage) { printInfo(stage, out); });
     if (!embedded.attention.empty())
       out << "attention      " << embedded.attention << "\n";
+    out << "MPI            " << describeMpi() << "\n";
     return 0;
   case Options::Action::Train:
   case Options::Action::Calibrate:

@@ -68,7 +68,10 @@ def make(root, build, out):
         folder = pathlib.Path(scratch) / MAIN
         package_files.install(build, folder / "usr", ["tools", "cuda", "python", "docs"])
         needs = ", ".join([glibc, *needs_of(folder / "usr"), LINKER])
-        fields = [f"Depends: {needs}", "Recommends: python3, python3-numpy, python3-xxhash"]
+        fields = [
+            f"Depends: {needs}",
+            "Recommends: libopenmpi3, python3, python3-numpy, python3-xxhash",
+        ]
         control = control_of(MAIN, project, fields, "ahead-of-time compiler for ZeRO training")
         pack(folder, MAIN, control, out, root)
         folder = pathlib.Path(scratch) / f"{MAIN}-dev"

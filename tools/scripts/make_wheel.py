@@ -43,8 +43,7 @@ def bundle_libraries(installed):
     linked = package_files.libraries_in_link_files(folder)
     found = {}
     for name, path in linked.items():
-        if not name.startswith("libmpi."):
-            found |= {name: path, **package_files.libraries_of(path)}
+        found |= {name: path, **package_files.libraries_of(path)}
     for name, path in found.items():
         shutil.copyfile(path, folder / name)
         (folder / name).chmod(0o755)
@@ -54,17 +53,13 @@ def bundle_libraries(installed):
 
 
 def with_bundled(text):
-    """A file of arguments that names the libraries beside it, and no MPI."""
+    """A file of arguments that names the libraries beside it."""
     if "libzero_runtime" not in text:
         return text
-    text = re.sub(r'"/[^"]*/libmpi\.so[.0-9]*"\n', "", text)
     text = re.sub(r'"/[^"]*/(lib[^/"]*\.so[.0-9]*)"', r'"<CFGDIR>/\1"', text)
     # For all that they load in turn, which newer tags are not.
     path = '-Wl,--disable-new-dtags\n-Wl,-rpath,"<CFGDIR>"\n'
-    # Whole: nothing that is linked before asks for it.
-    without = "-Wl,--whole-archive\n"
-    without += '"<CFGDIR>/libzero_without_mpi.a"\n-Wl,--no-whole-archive\n'
-    return re.sub(r'("<CFGDIR>/libzero_runtime)', path + without + r"\1", text, count=1)
+    return re.sub(r'("<CFGDIR>/libzero_runtime)', path + r"\1", text, count=1)
 
 
 def platform_of(installed, this_machine):
