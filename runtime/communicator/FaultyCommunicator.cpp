@@ -16,7 +16,7 @@ uint64_t bytesOf(const Transfer &part, bool isForEach, int ranks) {
 Communicator::Ticket
 FaultyCommunicator::startOn(Stream stream, Collective kind, Reduction reduction,
                             const std::vector<Transfer> &parts) {
-  const std::optional<Fault> fault =
+  const std::optional<InjectedFault> fault =
       faults.next(kMeetingOperation, nameOf(kind));
   Asked asked{stream, kind, reduction, parts, "", kNoCommand};
   if (const FlightOperation *current = FlightOperation::current()) {
@@ -62,7 +62,7 @@ void FaultyCommunicator::beginHeld() {
   instead.ticket = beginAgain(asked);
 }
 
-Communicator::Ticket FaultyCommunicator::startAs(const Fault &fault,
+Communicator::Ticket FaultyCommunicator::startAs(const InjectedFault &fault,
                                                  Asked asked) {
   Transfer *first = asked.parts.empty() ? nullptr : &asked.parts.front();
   switch (fault.kind) {

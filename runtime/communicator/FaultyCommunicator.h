@@ -54,7 +54,7 @@ private:
       : ForwardingCommunicator(std::move(part)), faults(faults),
         recorder(recorder) {}
   std::unique_ptr<Communicator> wrap(std::unique_ptr<Communicator> part);
-  Ticket startAs(const Fault &fault, Asked asked);
+  Ticket startAs(const InjectedFault &fault, Asked asked);
   Ticket begin(const Asked &asked);
   Ticket beginAgain(const Asked &asked);
   void beginHeld();

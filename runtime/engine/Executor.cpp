@@ -365,7 +365,8 @@ void Executor::runKernel(const Action &action) {
 void Executor::runFaulty(const Action &action) {
   const Command &command = *action.command;
   const KernelSpec &spec = program.kernels[command.kernel];
-  const std::optional<Fault> fault = faults->next(kKernelOperation, spec.name);
+  const std::optional<InjectedFault> fault =
+      faults->next(kKernelOperation, spec.name);
   if (fault == FaultKind::Skip)
     return;
   runKernel(action);

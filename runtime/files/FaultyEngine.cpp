@@ -57,7 +57,7 @@ public:
 
 private:
   struct Pending {
-    Fault fault;
+    InjectedFault fault;
     FileTransfer transfer;
     Replacement written{nullptr, &std::free};
   };

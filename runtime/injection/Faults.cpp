@@ -23,8 +23,9 @@ void Faults::setStep(uint64_t now) {
   step = now;
 }
 
-std::optional<Fault> Faults::next(OperationClass which, const std::string &name,
-                                  std::optional<uint64_t> ofStep) {
+std::optional<InjectedFault> Faults::next(OperationClass which,
+                                          const std::string &name,
+                                          std::optional<uint64_t> ofStep) {
   FaultSpec fault;
   {
     const std::lock_guard<std::mutex> lock(mutex);
@@ -47,7 +48,7 @@ std::optional<Fault> Faults::next(OperationClass which, const std::string &name,
   say("rank " + std::to_string(fault.rank) + ": " + fault.text +
       " happens, at " + name);
   perform(fault);
-  return Fault{fault.kind, uint64_t(fault.value)};
+  return InjectedFault{fault.kind, uint64_t(fault.value)};
 }
 
 void Faults::perform(const FaultSpec &fault) const {

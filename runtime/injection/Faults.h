@@ -12,7 +12,7 @@
 namespace zrt {
 
 /// What happens to an operation.
-struct Fault {
+struct InjectedFault {
   FaultKind kind = FaultKind::Kill;
   uint64_t bit = 0; ///< for `flipBit`
   bool operator==(FaultKind other) const { return kind == other; }
@@ -34,8 +34,9 @@ public:
   /// the same to all of them, does it: ends, stops or delays the rank, or
   /// throws std::bad_alloc. Another one is returned, for the caller to do.
   /// It is of the current step, unless `ofStep` says otherwise.
-  std::optional<Fault> next(OperationClass which, const std::string &name,
-                            std::optional<uint64_t> ofStep = {});
+  std::optional<InjectedFault> next(OperationClass which,
+                                    const std::string &name,
+                                    std::optional<uint64_t> ofStep = {});
 
   /// Says more of a fault that has happened.
   void tell(const std::string &what) const { say(what); }

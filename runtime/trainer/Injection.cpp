@@ -63,7 +63,8 @@ void zrt::injectIntoStates(Faults &faults, const Program &program,
   for (const KeptState &state : keptStates(program)) {
     if (state.buffer.bytes == 0)
       continue;
-    const std::optional<Fault> fault = faults.next(kStateOperation, state.name);
+    const std::optional<InjectedFault> fault =
+        faults.next(kStateOperation, state.name);
     if (fault != FaultKind::Flip)
       continue;
     std::vector<char> bytes(state.buffer.bytes);

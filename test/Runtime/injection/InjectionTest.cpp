@@ -84,7 +84,8 @@ TEST(Faults, EachCountsWhereAnotherHappens) {
       false, [](const auto &) {});
   std::string happened;
   for (int i = 0; i < 5; ++i) {
-    const std::optional<Fault> fault = faults.next(kKernelOperation, "k");
+    const std::optional<InjectedFault> fault =
+        faults.next(kKernelOperation, "k");
     happened += fault ? std::to_string(fault->bit) : "-";
   }
   EXPECT_EQ(happened, "-0-9-");
