@@ -72,7 +72,7 @@ def NN_CombineOp : NN_SignedOp<"combine",
      OptionalFloats<"weights", "t,k">],
     [Present<"weights">],
     [Floats<"y", "t,w">],
-    "parallel t w, own s, linear rows", [NN_Differentiable]> {
+    "parallel t w, own s", [NN_Differentiable]> {
   let summary = "Add up what experts have made of each row";
   let text = [{
     `y[t, w] = sum over k of weights[t, k] rows[places[t, k], w]`, in the order of k,
