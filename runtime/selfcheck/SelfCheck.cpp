@@ -29,7 +29,10 @@ SelfCheck::SelfCheck(const Program &program, Backend &backend, Trainer &trainer,
 UpdateReport SelfCheck::update() {
   const int64_t number = trainer.updates() + 1;
   const bool isChecked = isDue(number);
-  isTracing = isChecked && backend.refuseReview().empty();
+  const bool isReviewed = backend.refuseReview().empty();
+  if (!isReviewed)
+    checkKept(); // as late as it can be
+  isTracing = isChecked && isReviewed;
   if (isTracing)
     trace.begin(/*looks=*/false);
   UpdateReport report =

@@ -51,7 +51,7 @@ struct Options : BackendOptions {
   int64_t keep = 0;            ///< newest checkpoints that stay; 0: all
   bool resume = false;
   int64_t selfCheck = 0; ///< updates from one that is checked to the next
-  int64_t restarts = 0; ///< most times that a run that fails is started again
+  int64_t restarts = 0;  ///< most times that a run that fails is started again
   int64_t traceFirst = 0, traceLast = 0; ///< updates of the trace, from 1;
                                          ///< 0: the first ones of the run
   std::string calibrate;                 ///< the machine file to write
