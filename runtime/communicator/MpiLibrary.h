@@ -37,9 +37,11 @@ namespace zrt::processes {
   FUNCTION(Wait)
 
 struct MpiLibrary {
+  // NOLINTBEGIN(readability-identifier-naming): MPI's own names.
 #define ZERO_MPI_FUNCTION(name) decltype(&::MPI_##name) name = nullptr;
   ZERO_MPI_FUNCTIONS(ZERO_MPI_FUNCTION)
 #undef ZERO_MPI_FUNCTION
+  // NOLINTEND(readability-identifier-naming)
   // MPI's own names for them may be addresses in the library.
   MPI_Comm world, noComm;
   MPI_Datatype byte;
