@@ -88,7 +88,7 @@ static char *reserve(uint64_t bytes, const char *what) {
 }
 
 void *FileMemory::allocate(uint64_t bytes, const char *what) {
-  const uint64_t block = std::max(kPage, file.alignment().offset);
+  const uint64_t block = file.alignment().offset;
   Region region;
   region.offset = end;
   region.bytes = bytes;

@@ -38,9 +38,9 @@ struct FileRange {
 /// the next, on the engine's threads, so that nobody needs to wait for it.
 ///
 /// Of a range that begins or ends within a block of the file, that block is
-/// read and written back with the part that is new. Two writes that share a
-/// block take turns, and lose nothing. Ranges that are in flight together must
-/// not overlap where one of them is written. Any thread may call anything.
+/// read, and written back with the part that is new. Ranges that share a block
+/// take turns, and lose nothing. Ranges that are in flight together must not
+/// overlap where one of them is written. Any thread may call anything.
 class FileQueue {
 public:
   FileQueue(const RankFile &file, uint64_t blockBytes, uint32_t depth,
@@ -79,8 +79,9 @@ private:
     uint64_t done = 0; ///< bytes of the cut
     int repeats = 0;
 
-    /// Whether it is read, changed and written back, while no other is.
-    bool needsTurn() const { return range.isWrite && cut.isRagged(); }
+    /// Whether it has a part of a block, which has to stay as it is until then.
+    /// Where that is written, the block is read before.
+    bool needsTurn() const { return cut.isRagged(); }
     /// Where the range begins in the buffer.
     char *inBuffer() const { return buffer.get() + (range.offset - cut.begin); }
   };
@@ -104,7 +105,7 @@ private:
   std::deque<Waiting> waiting; ///< ranges, the first perhaps in part
   std::vector<Piece> slots;    ///< in flight, by slot
   std::vector<uint32_t> freeSlots;
-  /// Blocks that are read and written back, with those who wait for their turn.
+  /// Blocks that ranges share, with those who wait for their turn.
   std::map<uint64_t, std::deque<Piece>> busyBlocks;
   std::deque<Piece> ready; ///< whose turn it is
   FileTraffic moved;

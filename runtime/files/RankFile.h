@@ -31,7 +31,8 @@ public:
   int descriptor() const { return handle; }
   /// What it was called; for messages.
   const std::string &path() const { return name; }
-  /// What transfers have to keep to. Ones without O_DIRECT.
+  /// What transfers have to keep to: blocks of the file, of 4,096 bytes or a
+  /// multiple. Without O_DIRECT, too: all files are cut alike.
   const FileAlignment &alignment() const { return aligned; }
   /// "O_DIRECT, blocks of 4096 bytes", or why there is none.
   std::string describe() const;
@@ -43,7 +44,7 @@ private:
 
   std::string name;
   int handle = -1;
-  FileAlignment aligned;
+  FileAlignment aligned = {4096, 1};
   std::string whyNotDirect;
 };
 
