@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <stdexcept>
 #include <sys/mman.h>
 #include <utility>
@@ -49,7 +50,8 @@ FileMemory::FileMemory(const FileSettings &settings, int rank)
 FileMemory::FileMemory(const FileSettings &settings, int rank,
                        std::unique_ptr<FileEngine> engine)
     : settings(checked(settings)), file(settings.folder, rank),
-      queue(file, blockBytesOf(settings, file), settings.queueDepth,
+      digests(file.alignment().offset),
+      queue(file, digests, blockBytesOf(settings, file), settings.queueDepth,
             engine ? std::move(engine) : makeFileEngine(settings.queueDepth)) {}
 
 FileMemory::~FileMemory() {
@@ -87,6 +89,23 @@ static char *reserve(uint64_t bytes, const char *what) {
   return static_cast<char *>(address) + kPage;
 }
 
+/// The file, and what is known of it, by `bytes`.
+void FileMemory::grow(uint64_t bytes, const char *what) {
+  file.grow(end, end + bytes, what);
+  try {
+    digests.resize(end + bytes);
+  } catch (const std::bad_alloc &) {
+    file.shrink(end);
+    throw std::runtime_error(
+        std::string(what) +
+        ": there is not enough memory for the checksums of " +
+        std::to_string(bytes) + " bytes of a file, which take " +
+        std::to_string(bytes / digests.blockBytes() * sizeof(uint64_t)) +
+        " bytes: compile for more ranks, or run on a machine with more memory");
+  }
+  end += bytes;
+}
+
 void *FileMemory::allocate(uint64_t bytes, const char *what) {
   const uint64_t block = file.alignment().offset;
   Region region;
@@ -97,13 +116,12 @@ void *FileMemory::allocate(uint64_t bytes, const char *what) {
                     : (bytes + block - 1) / block * block;
   char *address = reserve(region.room, what);
   try {
-    file.grow(end, end + region.room, what);
+    grow(region.room, what);
     regions[address] = region;
   } catch (...) {
     ::munmap(address - kPage, region.room + 2 * kPage);
     throw;
   }
-  end += region.room;
   return address;
 }
 
@@ -119,8 +137,10 @@ void FileMemory::release(void *address) {
   uint64_t used = 0;
   for (const auto &[begin, region] : regions)
     used = std::max(used, region.offset + region.room);
-  if (used < end)
+  if (used < end) {
     file.shrink(used);
+    digests.resize(used);
+  }
   end = used;
 }
 

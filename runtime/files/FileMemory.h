@@ -11,6 +11,8 @@ namespace zrt {
 /// Memory in one file of a rank. Its addresses stand for places in the file:
 /// nothing can be loaded from them, and an attempt ends the process.
 ///
+/// What comes back is what was written, or an error: see BlockDigests.
+///
 /// One thread at a time allocates and releases, while no other does anything.
 /// All else may be called by any thread.
 class FileMemory final : public Memory {
@@ -70,11 +72,13 @@ private:
   uint64_t placeOf(const void *address, size_t bytes) const;
   FileRange rangeOf(bool isWrite, const void *inFile, const void *memory,
                     size_t bytes) const;
+  void grow(uint64_t bytes, const char *what);
   void moveNow(const FileRange &range);
   FileBatch &batchOf(uint32_t ticket);
 
   const FileSettings settings;
   RankFile file;
+  BlockDigests digests; ///< of the file
   Regions regions;
   uint64_t end = 0; ///< of the last region
   mutable std::mutex mutex;

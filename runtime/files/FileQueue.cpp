@@ -14,9 +14,10 @@ static constexpr int kMostRepeats = 1000;
 // From outside
 //===----------------------------------------------------------------------===//
 
-FileQueue::FileQueue(const RankFile &file, uint64_t blockBytes, uint32_t depth,
+FileQueue::FileQueue(const RankFile &file, BlockDigests &digests,
+                     uint64_t blockBytes, uint32_t depth,
                      std::unique_ptr<FileEngine> engine)
-    : file(file), blockBytes(blockBytes), slots(depth),
+    : file(file), digests(digests), blockBytes(blockBytes), slots(depth),
       engine(std::move(engine)) {
   for (uint32_t slot = depth; slot-- > 0;)
     freeSlots.push_back(slot);
@@ -149,9 +150,8 @@ void FileQueue::begin(Piece piece) {
 
 /// Starts what is left of the cut.
 void FileQueue::restart(Piece &piece) {
-  char *memory = piece.buffer ? piece.buffer.get() : piece.range.memory;
   piece.transfer.offset = piece.cut.begin + piece.done;
-  piece.transfer.memory = memory + piece.done;
+  piece.transfer.memory = piece.memory() + piece.done;
   piece.transfer.bytes = static_cast<uint32_t>(piece.cut.length - piece.done);
   engine->start(piece.transfer);
 }
@@ -161,12 +161,15 @@ void FileQueue::restart(Piece &piece) {
 //===----------------------------------------------------------------------===//
 
 void FileQueue::finished(uint32_t slot, int64_t result) {
-  std::lock_guard<std::mutex> lock(mutex);
-  Piece &piece = slots[slot];
-  if (!advance(piece, result))
-    return restart(piece);
+  Piece &piece = slots[slot]; // Nobody else's until its slot is free.
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!advance(piece, result))
+      return restart(piece);
+  }
+  const bool isComplete = piece.done == piece.cut.length && digest(piece);
   const bool isRead = !piece.transfer.isWrite;
-  const bool isComplete = piece.done == piece.cut.length;
+  std::lock_guard<std::mutex> lock(mutex);
   if (isComplete && isRead && piece.range.isWrite) {
     beginWriteBack(piece);
     return restart(piece);
@@ -179,6 +182,27 @@ void FileQueue::finished(uint32_t slot, int64_t result) {
   fill();
   if (freeSlots.size() == slots.size())
     changed.notify_all();
+}
+
+/// Of a piece that was moved whole, whether it may be used. Without the lock,
+/// as engines with several threads can digest as much as they move.
+bool FileQueue::digest(Piece &piece) {
+  const FileCut &cut = piece.cut;
+  if (piece.transfer.isWrite) {
+    digests.record(cut.begin, piece.memory(), cut.length);
+    return true;
+  }
+  const uint64_t found =
+      digests.findChange(cut.begin, piece.memory(), cut.length);
+  if (found == cut.begin + cut.length)
+    return true;
+  std::lock_guard<std::mutex> lock(mutex);
+  fail(piece, found, digests.blockBytes(),
+       "found other bytes than were written there (their checksum differs): "
+       "the disk, or what is between it and memory, changes or loses what is "
+       "written: name a folder on another disk (--nvme-path), and go on from "
+       "the last checkpoint (--resume)");
+  return false;
 }
 
 /// Counts what a transfer has moved. True where the piece is over, all of it or
@@ -255,15 +279,18 @@ static const char *adviceOn(int reason) {
 
 /// `reason` is an errno, or 0 where nothing was moved for no reason.
 void FileQueue::fail(const Piece &piece, int reason) {
-  if (!piece.batch->failure.empty())
-    return;
-  const bool isWrite = piece.transfer.isWrite;
-  const std::string what = reason    ? std::strerror(reason)
-                           : isWrite ? "nothing was written"
-                                     : "the file ends there";
-  piece.batch->failure =
-      file.path() + ": " + (isWrite ? "writing " : "reading ") +
-      std::to_string(piece.cut.length - piece.done) + " bytes at " +
-      std::to_string(piece.cut.begin + piece.done) + ": " + what + ": " +
-      adviceOn(reason);
+  const std::string what = reason                   ? std::strerror(reason)
+                           : piece.transfer.isWrite ? "nothing was written"
+                                                    : "the file ends there";
+  fail(piece, piece.cut.begin + piece.done, piece.cut.length - piece.done,
+       what + ": " + adviceOn(reason));
+}
+
+void FileQueue::fail(const Piece &piece, uint64_t offset, uint64_t bytes,
+                     const std::string &why) {
+  if (piece.batch->failure.empty())
+    piece.batch->failure = file.path() + ": " +
+                           (piece.transfer.isWrite ? "writing " : "reading ") +
+                           std::to_string(bytes) + " bytes at " +
+                           std::to_string(offset) + ": " + why;
 }

@@ -2,6 +2,7 @@
 #ifndef ZERO_RUNTIME_FILES_FILEQUEUE_H
 #define ZERO_RUNTIME_FILES_FILEQUEUE_H
 
+#include "files/BlockDigests.h"
 #include "files/FileEngine.h"
 #include "files/RankFile.h"
 
@@ -41,10 +42,13 @@ struct FileRange {
 /// read, and written back with the part that is new. Ranges that share a block
 /// take turns, and lose nothing. Ranges that are in flight together must not
 /// overlap where one of them is written. Any thread may call anything.
+///
+/// What is read is compared with what was written, block by block, before
+/// anybody has it; so is a block of which a part is written.
 class FileQueue {
 public:
-  FileQueue(const RankFile &file, uint64_t blockBytes, uint32_t depth,
-            std::unique_ptr<FileEngine> engine);
+  FileQueue(const RankFile &file, BlockDigests &digests, uint64_t blockBytes,
+            uint32_t depth, std::unique_ptr<FileEngine> engine);
   /// Abandons.
   ~FileQueue();
   FileQueue(const FileQueue &) = delete;
@@ -82,6 +86,8 @@ private:
     /// Whether it has a part of a block, which has to stay as it is until then.
     /// Where that is written, the block is read before.
     bool needsTurn() const { return cut.isRagged(); }
+    /// What the file has of the cut.
+    char *memory() const { return buffer ? buffer.get() : range.memory; }
     /// Where the range begins in the buffer.
     char *inBuffer() const { return buffer.get() + (range.offset - cut.begin); }
   };
@@ -93,12 +99,16 @@ private:
   void restart(Piece &piece);
   void finished(uint32_t slot, int64_t result);
   bool advance(Piece &piece, int64_t result);
+  bool digest(Piece &piece);
   void beginWriteBack(Piece &piece);
   void end(Piece &piece);
   void close(FileBatch &batch);
   void fail(const Piece &piece, int reason);
+  void fail(const Piece &piece, uint64_t offset, uint64_t bytes,
+            const std::string &why);
 
   const RankFile &file;
+  BlockDigests &digests;
   const uint64_t blockBytes;
   mutable std::mutex mutex;
   std::condition_variable changed;

@@ -32,7 +32,7 @@ public:
   /// What it was called; for messages.
   const std::string &path() const { return name; }
   /// What transfers have to keep to: blocks of the file, of 4,096 bytes or a
-  /// multiple. Without O_DIRECT, too: all files are cut alike.
+  /// multiple. Without O_DIRECT, too, since the file is compared by blocks.
   const FileAlignment &alignment() const { return aligned; }
   /// "O_DIRECT, blocks of 4096 bytes", or why there is none.
   std::string describe() const;

@@ -20,6 +20,9 @@ RANKS = 3
 GATHER = "'all_gather h.0.ln_1.weight h.0.ln_1.bias'"
 NEXT = "'all_gather h.0.attn.c_attn.weight h.0.attn.c_attn.bias'"
 GPT, FILES = "gpt", "files"
+# Of a state in a file that is not what was written: which, where, and what to do.
+CHANGED = ("rank 1", "read_states @p0", "zero-states", "reading 4096 bytes at ",
+           "other bytes than were written", "--resume")
 # Kind, operation, program, exit code, words of the errors, words of zero-flight.
 ROWS = (
     ("kill", "all-gather.3", GPT, "killed", (), ("ended without a word", GATHER)),
@@ -43,8 +46,9 @@ ROWS = (
     ("enospc", "file-write", FILES, 1, ("zero-states", "No space left on device"), None),
     ("short", "file-write", FILES, 0, (), ()),
     ("short", "file-read", FILES, 0, (), ()),
-    ("torn", "file-write", FILES, 0, (), ()),
-    ("flip", "file-read", FILES, 0, (), ()),
+    ("torn", "file-write", FILES, 1, CHANGED, None),
+    ("flip", "file-write", FILES, 1, CHANGED, None),
+    ("flip", "file-read", FILES, 1, CHANGED, None),
 )
 # Runs that save checkpoints: what zero-checkpoint says of that of update 2.
 SAVED = (
