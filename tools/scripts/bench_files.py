@@ -7,7 +7,8 @@ Needs fio (apt-get install fio) and the target zero-file-bench. Both write and r
 the same bytes in blocks of the same size, as many of them in flight, past the page
 cache, in turn, so that what else the disk does hits both. The figures are medians of
 all passes, in MiB/s, with the least and the most. Beside io_uring runs fio's engine of
-that name, beside threads its psync with as many jobs.
+that name, beside threads its psync with as many jobs. Below is what one thread makes of
+the checksums that each write and read takes.
 """
 
 import argparse
@@ -23,12 +24,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def ours(args, folder, engine):
-    """Writes and reads of the passes of one run."""
+    """Writes, reads and checksums of the passes of one run."""
     output = subprocess.run(
         [args.bench, folder, str(args.ranges), str(args.bytes), str(args.block),
          str(args.depth), str(args.passes), engine], check=True, capture_output=True, text=True)
     passes = [line.split() for line in output.stdout.splitlines()]
-    return [[float(one[i]) for one in passes] for i in range(2)]
+    return [[float(one[i]) for one in passes] for i in range(3)]
 
 
 def fio(args, folder, engine, kind):
@@ -56,10 +57,13 @@ def text(rates):
 
 def measure(args, folder, engine):
     rates = {"write": ([], []), "read": ([], [])}
+    checksums = []
     for turn in range(args.rounds):
         for mine in [True, False] if turn % 2 else [False, True]:
             if mine:
-                for kind, found in zip(rates, ours(args, folder, engine)):
+                *moved, digested = ours(args, folder, engine)
+                checksums.extend(digested)
+                for kind, found in zip(rates, moved):
                     rates[kind][0].extend(found)
             else:
                 for kind in rates:
@@ -67,6 +71,7 @@ def measure(args, folder, engine):
     for kind, (here, there) in rates.items():
         ratio = statistics.median(here) / statistics.median(there)
         print(f"{engine:8} {kind:6} {text(here):>22} {text(there):>22} {ratio:6.2f}")
+    print(f"{engine:8} sums   {text(checksums):>22}")
     for old in pathlib.Path(folder).iterdir():
         old.unlink()
 

@@ -1,11 +1,13 @@
 // How fast memory in a file is written and read: ranges that are all started at
 // once, each with a ticket of its own, as the states of sub-groups are.
 //   zero-file-bench FOLDER RANGES BYTES BLOCK DEPTH PASSES uring|threads
-// prints MiB/s of the writes and of the reads of each pass, after one that
-// nobody counts: the first write of a file's blocks takes longer.
+// prints MiB/s of the writes and of the reads of each pass, and of one thread
+// that makes the checksums of as much, as each write and read does. After a
+// pass that nobody counts: the first write of a file's blocks takes longer.
 // tools/scripts/bench_files.py runs it beside fio.
 #include "files/FileMemory.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -35,15 +37,22 @@ Bench parse(char **words) {
   bench.passes = std::atoi(words[6]);
   bench.engine = std::strcmp(words[7], "uring") == 0 ? FileEngineKind::Uring
                                                      : FileEngineKind::Threads;
-  if (bench.ranges == 0 || bench.bytes == 0)
-    throw std::runtime_error("wanted a number of ranges, and their bytes");
+  if (bench.ranges == 0 || bench.bytes == 0 || bench.bytes % 4096)
+    throw std::runtime_error("wanted a number of ranges, and their bytes, a "
+                             "multiple of 4096");
   return bench;
+}
+
+using Clock = std::chrono::steady_clock;
+
+double rateSince(Clock::time_point begin, uint64_t bytes) {
+  const std::chrono::duration<double> took = Clock::now() - begin;
+  return double(bytes) / took.count() / (1 << 20);
 }
 
 /// MiB/s of one pass over all ranges.
 double measure(FileMemory &memory, const Bench &bench, char *place,
                char *buffer, bool isWrite) {
-  using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
   for (uint32_t i = 0; i < bench.ranges; ++i) {
     const uint64_t at = i * bench.bytes;
@@ -54,8 +63,19 @@ double measure(FileMemory &memory, const Bench &bench, char *place,
   }
   for (uint32_t i = 0; i < bench.ranges; ++i)
     memory.wait(i);
-  const std::chrono::duration<double> took = Clock::now() - begin;
-  return double(bench.ranges * bench.bytes) / took.count() / (1 << 20);
+  return rateSince(begin, bench.ranges * bench.bytes);
+}
+
+/// MiB/s of checksums alone, in transfers of a block as the others.
+double measureDigests(const Bench &bench, const char *buffer) {
+  const uint64_t total = bench.ranges * bench.bytes;
+  BlockDigests digests(4096);
+  digests.resize(total);
+  const auto begin = Clock::now();
+  for (uint64_t at = 0; at < total; at += bench.settings.blockBytes)
+    digests.record(at, buffer + at,
+                   std::min(bench.settings.blockBytes, total - at));
+  return rateSince(begin, total);
 }
 
 void run(const Bench &bench) {
@@ -70,8 +90,9 @@ void run(const Bench &bench) {
   for (int pass = 0; pass <= bench.passes; ++pass) {
     const double writes = measure(memory, bench, place, at, true);
     const double reads = measure(memory, bench, place, at, false);
+    const double digests = measureDigests(bench, at);
     if (pass)
-      std::printf("%.1f %.1f\n", writes, reads);
+      std::printf("%.1f %.1f %.1f\n", writes, reads, digests);
   }
 }
 
