@@ -16,8 +16,18 @@ const std::vector<std::pair<Loss, uint64_t>> &losses() {
   return all;
 }
 
-/// What was found after losses of power at every operation of saving round 2
-/// over round 1.
+/// Saving a round over those before it.
+struct Saving {
+  explicit Saving(Program program) : writer(program), reader(program) {}
+
+  Program writer;
+  Program reader; ///< goes on with what is left
+  int olds = 1;   ///< rounds that were saved before, by the writer
+  int64_t keep = 0;
+  std::string neverSynced;
+};
+
+/// What was found after losses of power at every operation of saving a round.
 struct Found {
   std::set<int> rounds;
   int operations = 0, damaged = 0;
@@ -32,9 +42,9 @@ int survivor(const Program &program, const std::string &folder) {
       const auto newest = findNewest(folder, communicator, remarks);
       if (!newest)
         return;
-      Arenas arenas(program);
-      initializeControl(program, arenas, 0);
-      loadCheckpoint(*newest, program, arenas, communicator);
+      RankMemory memory(program, communicator.rank());
+      initializeControl(program, memory.arenas, 0);
+      loadCheckpoint(*newest, program, memory.arenas, communicator);
       if (communicator.rank() == 0)
         found = int(newest->manifest.update / 11);
     } catch (const std::exception &) {
@@ -46,36 +56,59 @@ int survivor(const Program &program, const std::string &folder) {
   return found;
 }
 
-Found loseEverywhere(int ranks, int64_t keep, const std::string &neverSynced,
-                     Save how) {
-  const Program program = checkpointProgram(3, ranks, DataType::F32);
+/// What is left stands in nobody's way, and no old one went before its time.
+void expectToGoOn(const Saving &saving, const std::string &left, int round) {
+  expectNewest(saving.reader, left);
+  const size_t complete = findCheckpoints(left).complete.size();
+  const size_t wanted = saving.keep ? size_t(saving.keep) : 1;
+  EXPECT_GE(complete, std::min(wanted, size_t(saving.olds)));
+  const int next = saving.olds + 2;
+  ASSERT_LT(round, next);
+  EXPECT_EQ(saveRound(saving.reader, left, next, saving.keep),
+            noErrors(saving.reader));
+  EXPECT_EQ(expectNewest(saving.reader, left), next);
+  if (saving.keep) {
+    EXPECT_LE(findCheckpoints(left).complete.size(), wanted);
+  }
+}
+
+Found loseEverywhere(const Saving &saving, Save how) {
+  const int last = saving.olds + 1;
   Found found;
+  TemporaryFolder home;
+  const std::string before = home.file("before");
+  for (int round = 1; round < last; ++round)
+    EXPECT_EQ(saveRound(saving.writer, before, round), noErrors(saving.writer));
   for (int stopAt = 1;; ++stopAt) {
     TemporaryFolder folder;
-    const std::string root = folder.file("run");
-    EXPECT_EQ(saveRound(program, root, 1), noErrors(program));
-    LosingFileSystem files(root, stopAt, neverSynced);
-    saveRound(program, root, 2, keep, files, how);
+    const std::string root = folder.file("run"), left = folder.file("left");
+    std::filesystem::copy(before, root,
+                          std::filesystem::copy_options::recursive);
+    LosingFileSystem files(root, stopAt, saving.neverSynced);
+    saveRound(saving.writer, root, last, saving.keep, files, how);
     for (const auto &[loss, seed] : losses()) {
-      const std::string left = folder.file("left");
       files.survive(left, loss, seed * 1000 + uint64_t(stopAt));
-      const int round = survivor(program, left);
+      const int round = survivor(saving.reader, left);
       found.damaged += round < 0;
       found.rounds.insert(round);
-      if (!files.hasStopped() && neverSynced.empty())
-        EXPECT_EQ(round, 2) << "a checkpoint was lost after it was saved";
-      if (round < 0 || !neverSynced.empty())
-        continue;
-      expectNewest(program, left);
-      // What is left stands in nobody's way.
-      EXPECT_EQ(saveRound(program, left, 3, keep), noErrors(program));
-      EXPECT_EQ(expectNewest(program, left), 3);
+      if (!files.hasStopped() && saving.neverSynced.empty())
+        EXPECT_EQ(round, last) << "a checkpoint was lost after it was saved";
+      if (round >= 0 && saving.neverSynced.empty())
+        expectToGoOn(saving, left, round);
     }
     if (!files.hasStopped()) {
       found.operations = files.operations();
       return found;
     }
   }
+}
+
+/// The round before or the one that was saved, and never less.
+Found expectTheLastTwo(const Saving &saving, Save how) {
+  const Found found = loseEverywhere(saving, how);
+  EXPECT_EQ(found.rounds, (std::set<int>{saving.olds, saving.olds + 1}));
+  EXPECT_EQ(found.damaged, 0);
+  return found;
 }
 
 } // namespace
@@ -85,22 +118,50 @@ INSTANTIATE_TEST_SUITE_P(Save, CheckpointCrash,
                          ::testing::Values(Save::AtOnce, Save::InBackground));
 
 TEST_P(CheckpointCrash, LeavesTheOldOrTheNewOne) {
-  const Found found = loseEverywhere(1, 1, "", GetParam());
-  EXPECT_EQ(found.rounds, (std::set<int>{1, 2}));
-  EXPECT_EQ(found.damaged, 0);
-  EXPECT_GE(found.operations, 15);
+  Saving saving(checkpointProgram(3, 1, DataType::F32));
+  saving.keep = 1;
+  EXPECT_GE(expectTheLastTwo(saving, GetParam()).operations, 15);
 }
 
 TEST_P(CheckpointCrash, LeavesTheOldOrTheNewOneOfTwoRanks) {
-  const Found found = loseEverywhere(2, 0, "", GetParam());
-  EXPECT_EQ(found.rounds, (std::set<int>{1, 2}));
-  EXPECT_EQ(found.damaged, 0);
+  expectTheLastTwo(Saving(checkpointProgram(3, 2, DataType::F32)), GetParam());
+}
+
+/// Several are removed, the oldest first.
+TEST_P(CheckpointCrash, LeavesAsManyAsAreKept) {
+  Saving saving(checkpointProgram(1, 1, DataType::F16));
+  saving.olds = 4;
+  saving.keep = 2;
+  expectTheLastTwo(saving, GetParam());
+}
+
+TEST_P(CheckpointCrash, LeavesStatesThatAreInFiles) {
+  Saving saving(checkpointProgram(3, 2, DataType::BF16, false, Tier::File));
+  ASSERT_GT(bytesOfTier(saving.writer, Tier::File), 0u);
+  saving.keep = 1;
+  expectTheLastTwo(saving, GetParam());
+}
+
+/// Those who go on are more or fewer, and a mesh, with states elsewhere.
+TEST_P(CheckpointCrash, LeavesWhatOtherRanksGoOnWith) {
+  Saving saving(checkpointProgram(3, 2, DataType::F32));
+  saving.reader = replicated(
+      checkpointProgram(2, 2, DataType::F32, false, Tier::File), 2, true);
+  expectTheLastTwo(saving, GetParam());
+  saving.writer = replicated(checkpointProgram(1, 2, DataType::F32), 2, false);
+  saving.reader = checkpointProgram(3, 1, DataType::F32);
+  saving.keep = 1;
+  expectTheLastTwo(saving, GetParam());
 }
 
 /// The test sees what it is there for.
 TEST_P(CheckpointCrash, IsSeenWhereFilesAreNotSynchronised) {
-  EXPECT_GT(loseEverywhere(1, 1, "rank-", GetParam()).damaged, 0);
-  EXPECT_GT(loseEverywhere(1, 1, "/", GetParam()).damaged, 0);
+  Saving saving(checkpointProgram(3, 1, DataType::F32));
+  saving.keep = 1;
+  for (const char *never : {"rank-", "/"}) {
+    saving.neverSynced = never;
+    EXPECT_GT(loseEverywhere(saving, GetParam()).damaged, 0);
+  }
 }
 
 /// The first checkpoint of a run, in a folder that is not there yet.

@@ -7,6 +7,7 @@
 
 #include "checkpoint/Checkpoint.h"
 #include "checkpoint/Save.h"
+#include "files/FileMemory.h"
 #include "io/Digest.h"
 #include "state/Initialize.h"
 
@@ -17,8 +18,10 @@ namespace zrt::testing {
 /// The program of the weights' tests, of any stage, whose optimizer keeps
 /// states that start at 0 and at 0.5, as Adam and Adagrad do.
 inline Program checkpointProgram(int stage, int ranks, DataType type,
-                                 bool splitMaster = false) {
+                                 bool splitMaster = false,
+                                 Tier offloaded = Tier::Host) {
   ProgramBuilder builder(stage, ranks, type, splitMaster);
+  builder.offloaded = offloaded;
   builder.kept = {{"exp_avg", 0.0}, {"sum", 0.5}};
   const auto parameter = [](const char *name, std::vector<int64_t> shape) {
     Parameter result;
@@ -111,6 +114,21 @@ inline std::vector<std::string> bytesOf(const Program &program,
   return all;
 }
 
+/// The memory of a rank, and its file where the program has something in one.
+class RankMemory {
+public:
+  RankMemory(const Program &program, int rank)
+      : files(makeFileMemory(
+            program, std::filesystem::temp_directory_path().string(), rank)),
+        arenas(program, /*hugePages=*/false, files.get()) {}
+
+private:
+  std::unique_ptr<FileMemory> files;
+
+public:
+  Arenas arenas;
+};
+
 /// Whether training waits, or goes on with other state meanwhile.
 enum class Save { AtOnce, InBackground };
 
@@ -119,8 +137,9 @@ inline SavedCheckpoint saveRank(const Program &program,
                                 Communicator &communicator,
                                 const std::string &folder, int round,
                                 int64_t keep, FileSystem &files, Save how) {
-  Arenas arenas(program);
   const int rank = communicator.rank();
+  RankMemory memory(program, rank);
+  Arenas &arenas = memory.arenas;
   setRound(program, arenas, rank, round);
   if (how == Save::AtOnce)
     return saveCheckpoint(folder, program, arenas, communicator,
@@ -168,12 +187,12 @@ inline int expectNewest(const Program &program, const std::string &folder) {
         if (!found)
           return;
         const int round = int(found->manifest.update / 11);
-        Arenas arenas(program), wanted(program);
-        initializeControl(program, arenas, 0);
-        loadCheckpoint(*found, program, arenas, communicator);
-        setRound(program, wanted, rank, round);
-        const auto same =
-            bytesOf(program, arenas, rank) == bytesOf(program, wanted, rank);
+        RankMemory memory(program, rank), wanted(program, rank);
+        initializeControl(program, memory.arenas, 0);
+        loadCheckpoint(*found, program, memory.arenas, communicator);
+        setRound(program, wanted.arenas, rank, round);
+        const auto same = bytesOf(program, memory.arenas, rank) ==
+                          bytesOf(program, wanted.arenas, rank);
         rounds[size_t(rank)] = same ? round : -2;
       });
   EXPECT_EQ(errors, noErrors(program));

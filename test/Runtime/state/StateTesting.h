@@ -71,6 +71,8 @@ public:
   Quantization quantized = {0, 0};
   /// Names of states that trained parameters have besides, and how they start.
   std::vector<std::pair<const char *, double>> kept;
+  /// Where the last segment's states are, unless it is all there is.
+  Tier offloaded = Tier::Host;
 
 private:
   BufferRef take(Arena arena, uint64_t elements, bool sharded, DataType kind,
@@ -113,7 +115,7 @@ private:
         take(Arena::Parameters, bytes, /*sharded=*/false, DataType::I8);
   }
 
-  /// The last segment's elements are on the host, unless it is all there is.
+  /// The last segment's elements are `offloaded`, unless it is all there is.
   void addState(Partition &partition, const char *name, DataType kind,
                 StateStart start) {
     const uint64_t elements = partition.flatElements();
@@ -123,7 +125,7 @@ private:
     if (cut > 0)
       state.ranges.push_back(
           {0, cut, take(Arena::Optimizer, cut, sharded, kind)});
-    const Tier tier = cut > 0 ? Tier::Host : Tier::Device;
+    const Tier tier = cut > 0 ? offloaded : Tier::Device;
     state.ranges.push_back(
         {cut, elements,
          take(Arena::Optimizer, elements - cut, sharded, kind, tier)});
@@ -156,6 +158,27 @@ inline Program sampleProgram(int stage, int ranks, DataType type,
                      parameter("c.b", {1, 129}, {InitKind::Constant, 0.1, 0})});
   builder.add(false, {parameter("table", {11, 3}, {InitKind::Normal, 0, 1})});
   return builder.program;
+}
+
+/// `program` of one group's ranks on two or more such groups: `inner` if ranks
+/// of a group are neighbours.
+inline Program replicated(Program program, int replicas, bool inner) {
+  const int shards = program.training.ranks;
+  program.training.ranks = shards * replicas;
+  program.mesh.axes = {{"replica", replicas}, {"shard", shards}};
+  if (!inner)
+    std::swap(program.mesh.axes[0], program.mesh.axes[1]);
+  program.mesh.groups = {{{0, 1}}, {{inner ? 1u : 0u}}};
+  for (Partition &partition : program.partitions) {
+    partition.group = 1;
+    std::vector<BufferRef *> buffers = {&partition.parameters};
+    for (State &state : partition.states)
+      for (StateRange &range : state.ranges)
+        buffers.push_back(&range.buffer);
+    for (BufferRef *buffer : buffers)
+      buffer->group = 1;
+  }
+  return program;
 }
 
 /// Runs `body` for each rank on a thread of its own, and returns what each

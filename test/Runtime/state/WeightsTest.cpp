@@ -134,27 +134,6 @@ TEST(StateWeights, OfTwoRunsTheLastStaysWhole) {
   EXPECT_EQ(folder.entries(), 2u) << "a partial file was left";
 }
 
-/// `program` of one group's ranks on two or more such groups: `inner` if ranks
-/// of a group are neighbours.
-Program replicated(Program program, int replicas, bool inner) {
-  const int shards = program.training.ranks;
-  program.training.ranks = shards * replicas;
-  program.mesh.axes = {{"replica", replicas}, {"shard", shards}};
-  if (!inner)
-    std::swap(program.mesh.axes[0], program.mesh.axes[1]);
-  program.mesh.groups = {{{0, 1}}, {{inner ? 1u : 0u}}};
-  for (Partition &partition : program.partitions) {
-    partition.group = 1;
-    std::vector<BufferRef *> buffers = {&partition.parameters};
-    for (State &state : partition.states)
-      for (StateRange &range : state.ranges)
-        buffers.push_back(&range.buffer);
-    for (BufferRef *buffer : buffers)
-      buffer->group = 1;
-  }
-  return program;
-}
-
 /// Replicas hold the same slices, and write each element once.
 TEST(StateWeights, ReplicasWriteTheSameFile) {
   TemporaryFolder folder;
