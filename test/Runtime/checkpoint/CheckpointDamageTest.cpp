@@ -19,7 +19,9 @@ struct Pair {
   Program writer, reader;
 };
 
-void PrintTo(const Pair &pair, std::ostream *out) { *out << pair.name; }
+std::ostream &operator<<(std::ostream &out, const Pair &pair) {
+  return out << pair.name;
+}
 
 const std::vector<Pair> &pairs() {
   const auto plain = [](int stage, int ranks) {
