@@ -227,14 +227,14 @@ class Run:
 
 
 def execute(folder, setup, data="tiny.txt", weights="tiny-gpt.safetensors", steps=None,
-            mpi=False, save=True, arguments=(), expect=0, tag="", threads=1, flags=()):
+            mpi=False, save=True, arguments=(), expect=0, tag="", threads=1, flags=(), seed=None):
     """Runs the program of `setup`; `expect` is its exit code, `flags` come on top."""
     program = compile_model(folder, setup)
     stem = os.path.join(folder, setup.name + ("-mpi" if mpi else "") + tag)
     settings = golden()["settings"]
     runner = ["zero-device-run"] if TARGET == "cuda" else []
     command = [*runner, program, *flags, "--data", os.path.join(GOLDENS, data),
-               "--seed", str(settings["seed"]),
+               "--seed", str(settings["seed"] if seed is None else seed),
                "--steps", str(settings["steps"] if steps is None else steps),
                "--threads", str(threads), "--metrics", stem + ".jsonl",
                *(arguments or ["--validation-fraction", "0"])]
