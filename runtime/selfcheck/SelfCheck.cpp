@@ -16,8 +16,8 @@ SelfCheck::SelfCheck(const Program &program, Backend &backend, Trainer &trainer,
                      int64_t every, Say say)
     : program(program), backend(backend), trainer(trainer), batches(batches),
       communicator(communicator), every(every), say(std::move(say)),
-      states(keptStates(program)), trace(program, backend) {
-  const std::string refused = backend.refuseReview();
+      refused(backend.refuseReview()), states(keptStates(program)),
+      trace(program, backend) {
   if (refused.empty())
     backend.setReview([this](const Again &again) { review(again); });
   else
@@ -29,10 +29,9 @@ SelfCheck::SelfCheck(const Program &program, Backend &backend, Trainer &trainer,
 UpdateReport SelfCheck::update() {
   const int64_t number = trainer.updates() + 1;
   const bool isChecked = isDue(number);
-  const bool isReviewed = backend.refuseReview().empty();
-  if (!isReviewed)
+  if (!refused.empty())
     checkKept(); // as late as it can be
-  isTracing = isChecked && isReviewed;
+  isTracing = isChecked && refused.empty();
   if (isTracing)
     trace.begin(/*looks=*/false);
   UpdateReport report =
@@ -129,11 +128,21 @@ void SelfCheck::review(const Again &again) {
     settle(last, second, again);
     last = std::move(second);
     if (isSuspicious(last))
-      judge(repeat(again, /*looks=*/true), again);
+      look(last, again);
     else if (isFirst)
       trace.setUsual(last.operations);
   }
   addUsual(last);
+}
+
+/// Computes what is odd once more, and looks at each value; what comes out
+/// differently then was a fault that came twice.
+void SelfCheck::look(Attempt &last, const Again &again) {
+  Attempt looked = repeat(again, /*looks=*/true);
+  settle(last, looked, again);
+  last = std::move(looked);
+  if (isSuspicious(last))
+    judge(last, again);
 }
 
 /// What comes out twice is taken.

@@ -47,6 +47,7 @@ private:
   void review(const Again &again);
   Attempt repeat(const Again &again, bool looks, uint64_t otherSamples = 0);
   void settle(const Attempt &first, Attempt &second, const Again &again);
+  void look(Attempt &last, const Again &again);
   void judge(const Attempt &attempt, const Again &again);
   void checkOnOthers(const Attempt &attempt, const Again &again);
   bool isSuspicious(const Attempt &attempt) const;
@@ -62,6 +63,7 @@ private:
   Communicator &communicator;
   const int64_t every;
   const Say say;
+  const std::string refused; ///< why nothing is computed again; empty: it is
   const std::vector<KeptState> states;
   OperationTrace trace;
   StateHashes kept;        ///< after the last update; empty: not taken

@@ -98,6 +98,20 @@ def check_persistent(runs, program):
           f"{program}: wanted a persistent fault in: {done.stderr}")
 
 
+def check_twice(runs, models):
+    """A fault that comes twice in one place, on one rank: a third time tells."""
+    subprocess.run(["zero-compile", os.path.join(models, "tiny-gpt.mlir"), "--ranks=1", "-o",
+                    os.path.join(runs.folder, "one")], check=True, capture_output=True)
+    count = count_of(runs, "one", "nn.linear")
+    faults = [f"flip@0:{PERSISTENT}:nn.linear.{count // 2 + 2 + count * i}" for i in range(2)]
+    wanted = weights_of(runs, "one", [], 0, PERSISTENT + 2)[1]
+    done, digest = weights_of(runs, "one", faults, 7, PERSISTENT + 2)
+    check(done.returncode == 0 and digest == wanted and re.search(
+        rf"remark: update {PERSISTENT} was computed again, and came out differently: rank 0 "
+        "computed something else in", done.stderr) and "no fault" not in done.stderr,
+          f"wanted what came out twice in: {done.stderr}")
+
+
 def check_true(runs, models):
     """A run that fails by itself: where, and that nobody is wrong."""
     config = os.path.join(runs.folder, "wild.json")
@@ -136,6 +150,7 @@ def main():
             check_clean(runs, program)
         for program in REDUCTIONS:
             check_persistent(runs, program)
+        check_twice(runs, models)
         check_true(runs, models)
     print("ok")
 
