@@ -19,8 +19,8 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import bench_trace  # noqa: E402
+from bench_engines import DEEPSPEED, OURS, TORCH, is_ours, maker_of  # noqa: E402
 
-OURS = "zero-"
 # Model, precision, a peer, this project's engine with the same sharding, and how many
 # times faster it is to be: what was measured when the aims were set.
 AIMS = [
@@ -41,7 +41,7 @@ def figures(rounds):
 def fastest(case, ours):
     """The shortest median step of this project's engines, or of the peers."""
     steps = [figures(engine["steps"])[0] for engine in case["engines"]
-             if engine["name"].startswith(OURS) == ours and engine["steps"]]
+             if is_ours(engine["name"]) == ours and engine["steps"]]
     return min(steps, default=None)
 
 
@@ -184,41 +184,59 @@ def page(record, plot):
     return "\n".join(lines).rstrip() + "\n"
 
 
-# The plot: a row for each engine of a case, a bar for its step.
-WIDTH, LABEL, ROW, HEAD = 760, 150, 16, 30
+# The plot: a panel for each case, in columns, with a row for each engine and a bar for its
+# step.
+COLUMNS, PANEL, LABEL, VALUE, ROW, HEAD, GAP, LEGEND = 2, 470, 110, 60, 14, 24, 12, 28
+COLORS = {OURS: "#2a6fbb", TORCH: "#e0955c", DEEPSPEED: "#9a9a9a"}
 
 
-def bars(case, top):
-    """The rows of one case, and where they end."""
+def text(x, y, words, **attributes):
+    more = "".join(f' {key.replace("_", "-")}="{value}"' for key, value in attributes.items())
+    return f'<text x="{x:.1f}" y="{y:.1f}"{more}>{html.escape(words)}</text>'
+
+
+def bars(case, left, top):
+    """The panel of one case."""
     entries = [(engine["name"], *figures(engine["steps"])) for engine in case["engines"]]
     longest = max((most for *_, most in entries), default=1)
-    scale = (WIDTH - LABEL - 90) / longest
-    parts = [f'<text x="4" y="{top + 18}" font-weight="bold">'
-             f'{html.escape(title(case))}: ms a step</text>']
-    top += HEAD
-    for name, middle, least, most in entries:
-        color = "#2a6fbb" if name.startswith(OURS) else "#b8b8b8"
-        center = top + ROW / 2
+    scale = (PANEL - LABEL - VALUE) / longest
+    origin = left + LABEL
+    parts = [text(left + 4, top + 15, f"{title(case)}: ms a step", font_weight="bold")]
+    for row, (name, middle, least, most) in enumerate(entries):
+        above = top + HEAD + row * ROW
         parts += [
-            f'<text x="{LABEL - 6}" y="{top + 12}" text-anchor="end">{html.escape(name)}</text>',
-            f'<rect x="{LABEL}" y="{top + 2}" width="{middle * scale:.1f}" height="{ROW - 4}" '
-            f'fill="{color}"/>',
-            f'<line x1="{LABEL + least * scale:.1f}" x2="{LABEL + most * scale:.1f}" '
-            f'y1="{center}" y2="{center}" stroke="black"/>',
-            f'<text x="{LABEL + most * scale + 6:.1f}" y="{top + 12}">{middle * 1e3:.1f}</text>']
-        top += ROW
-    return parts, top + 8
+            text(origin - 6, above + 11, name, text_anchor="end"),
+            f'<rect x="{origin}" y="{above + 2}" width="{middle * scale:.1f}" '
+            f'height="{ROW - 4}" fill="{COLORS[maker_of(name)]}"/>',
+            f'<line x1="{origin + least * scale:.1f}" x2="{origin + most * scale:.1f}" '
+            f'y1="{above + ROW / 2}" y2="{above + ROW / 2}" stroke="black"/>',
+            text(origin + most * scale + 6, above + 11, f"{middle * 1e3:.1f}")]
+    return parts
+
+
+def legend():
+    parts = []
+    for place, (maker, color) in enumerate(COLORS.items()):
+        left = 8 + place * 100
+        parts += [f'<rect x="{left}" y="8" width="12" height="12" fill="{color}"/>',
+                  text(left + 18, 18, maker)]
+    return [*parts, text(8 + len(COLORS) * 100, 18,
+                         "bars: medians; lines: from the shortest step to the longest")]
 
 
 def plot(record):
-    parts, top = [], 0
-    for case in record["cases"]:
-        drawn, top = bars(case, top)
-        parts += drawn
+    parts, top = legend(), LEGEND
+    cases = record["cases"]
+    for first in range(0, len(cases), COLUMNS):
+        row = cases[first:first + COLUMNS]
+        for column, case in enumerate(row):
+            parts += bars(case, column * PANEL, top)
+        top += HEAD + ROW * max(len(case["engines"]) for case in row) + GAP
+    width = COLUMNS * PANEL
     return "\n".join(
-        [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{top}" '
+        [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{top}" '
          'font-family="sans-serif" font-size="11">',
-         f'<rect width="{WIDTH}" height="{top}" fill="white"/>', *parts, "</svg>"]) + "\n"
+         f'<rect width="{width}" height="{top}" fill="white"/>', *parts, "</svg>"]) + "\n"
 
 
 def write(record, page_path, plot_path):
