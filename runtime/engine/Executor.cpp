@@ -142,21 +142,12 @@ std::string Executor::describeRunning() {
 }
 
 std::string Executor::nameFor(const Command &command) const {
-  std::string message;
-  if (command.opcode == Opcode::Kernel &&
-      command.kernel < program.kernels.size())
-    message = program.kernels[command.kernel].name;
-  else if (command.opcode != Opcode::Start || !isBetweenTwo(command.collective))
-    message = nameOf(command); // the label of a transfer says as much
   // What it waits for says more than where it stands.
   if (command.opcode == Opcode::Wait && command.ticket < starts.size() &&
       starts[command.ticket])
-    return message + " for " + nameFor(*starts[command.ticket]);
-  if (!command.label.empty())
-    message += (message.empty() ? "'" : " '") + command.label + "'";
-  if (!command.location.empty())
-    message += " at " + command.location;
-  return message;
+    return std::string(nameOf(command)) + " for " +
+           nameFor(*starts[command.ticket]);
+  return program.describe(command);
 }
 
 std::string Executor::describe(const Command &command,

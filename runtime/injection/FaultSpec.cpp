@@ -1,7 +1,10 @@
 #include "injection/FaultSpec.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <iterator>
+#include <optional>
 #include <stdexcept>
 
 using namespace zrt;
@@ -18,12 +21,18 @@ struct KindRow {
   FaultKind kind;
   const char *name;
   uint32_t classes;
+  double most = -1; ///< value that may stand behind "="; negative: none may
+  double usual = 0; ///< where none does
+  bool isWhole = false;
 };
+
+/// Doubles count the bits of any buffer up to here.
+constexpr double kMostBit = double(uint64_t(1) << 52);
 
 constexpr KindRow kKinds[] = {
     {FaultKind::Kill, "kill", kAny},
     {FaultKind::Stop, "stop", kAny},
-    {FaultKind::Delay, "delay", kAny},
+    {FaultKind::Delay, "delay", kAny, /*most=*/1e6, /*usual=*/1},
     {FaultKind::Alloc, "alloc", kComputing},
     {FaultKind::Skip, "skip", kKernelOperation | kMeetingOperation},
     {FaultKind::Double, "double", kKernelOperation | kMeetingOperation},
@@ -31,8 +40,9 @@ constexpr KindRow kKinds[] = {
     {FaultKind::Payload, "payload", kMeetingOperation},
     {FaultKind::Flip, "flip",
      kKernelOperation | kMeetingOperation | kWriting | kFileReadOperation |
-         kStateOperation},
-    {FaultKind::Wire, "wire", kMeetingOperation},
+         kStateOperation,
+     kMostBit, 0, /*isWhole=*/true},
+    {FaultKind::Wire, "wire", kMeetingOperation, kMostBit, 0, /*isWhole=*/true},
     {FaultKind::Eio, "eio", kFiles | kCheckpointOperation},
     {FaultKind::Enospc, "enospc", kWriting},
     {FaultKind::Short, "short", kFiles},
@@ -87,29 +97,34 @@ uint64_t takeIndex(std::string &name) {
   return index;
 }
 
-void readKind(FaultSpec &spec, std::string kind) {
-  if (const size_t sign = kind.find('='); sign != std::string::npos) {
-    char *end = nullptr;
-    const std::string value = kind.substr(sign + 1);
-    spec.value = std::strtod(value.c_str(), &end);
-    kind.resize(sign);
-    const bool isBit = kind == "flip" || kind == "wire";
-    const double most = isBit ? double(uint64_t(1) << 52) : 1e6;
-    if (value.empty() || *end || !(spec.value >= 0 && spec.value <= most) ||
-        (isBit ? spec.value != double(uint64_t(spec.value)) : kind != "delay"))
-      refuse(spec.text,
-             "a value only of a delay, in seconds from 0 to 1e6, and "
-             "of flip and wire, the number of a bit: "
-             "delay=0.5@1:2:all-gather");
-  } else if (kind == "delay") {
-    spec.value = 1;
-  }
-  for (const KindRow &row : kKinds)
-    if (kind == row.name) {
-      spec.kind = row.kind;
-      return;
-    }
-  refuse(spec.text, "one of the kinds " + listFaultKinds(kAny));
+/// The whole text as a value that the row takes; nothing otherwise.
+std::optional<double> readValue(const KindRow &row, const std::string &text) {
+  char *end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end || !(value >= 0 && value <= row.most) ||
+      (row.isWhole && value != double(uint64_t(value))))
+    return std::nullopt;
+  return value;
+}
+
+void readKind(FaultSpec &spec, const std::string &text) {
+  const size_t sign = text.find('=');
+  const std::string name = text.substr(0, sign);
+  const auto row =
+      std::find_if(std::begin(kKinds), std::end(kKinds),
+                   [&](const KindRow &one) { return name == one.name; });
+  if (row == std::end(kKinds))
+    refuse(spec.text, "one of the kinds " + listFaultKinds(kAny));
+  spec.kind = row->kind;
+  spec.value = row->usual;
+  if (sign == std::string::npos)
+    return;
+  const std::optional<double> value = readValue(*row, text.substr(sign + 1));
+  if (!value)
+    refuse(spec.text, "a value only of a delay, in seconds from 0 to 1e6, and "
+                      "of flip and wire, the number of a bit: "
+                      "delay=0.5@1:2:all-gather");
+  spec.value = *value;
 }
 
 } // namespace

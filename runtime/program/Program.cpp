@@ -126,6 +126,19 @@ std::string Program::nameOf(const Turn &turn) const {
   return name;
 }
 
+std::string Program::describe(const Command &command) const {
+  std::string text;
+  if (command.opcode == Opcode::Kernel && command.kernel < kernels.size())
+    text = kernels[command.kernel].name;
+  else if (command.opcode != Opcode::Start || !isBetweenTwo(command.collective))
+    text = zrt::nameOf(command); // the label of a transfer says as much
+  if (!command.label.empty())
+    text += (text.empty() ? "'" : " '") + command.label + "'";
+  if (!command.location.empty())
+    text += " at " + command.location;
+  return text;
+}
+
 std::string Program::describe(const Turn &turn) const {
   return std::string(turn.isBackward ? "backward" : "forward") +
          " pass of micro-batch " + std::to_string(turn.micro) +

@@ -433,6 +433,8 @@ struct Program {
   std::string nameOf(const Turn &turn) const;
   /// "forward pass of micro-batch 3", "... through chunk 1".
   std::string describe(const Turn &turn) const;
+  /// "nn.linear 'fc1' at model.mlir:3:5".
+  std::string describe(const Command &command) const;
   const Region &regionOf(const Turn &turn) const {
     return (turn.isBackward ? backward : forward)[turn.chunk];
   }

@@ -126,13 +126,5 @@ const TracedOperation *OperationTrace::findNonFinite(
 }
 
 std::string OperationTrace::describe(const TracedOperation &operation) const {
-  const Command &command = named(*operation.command);
-  std::string text = command.opcode == Opcode::Kernel
-                         ? program.kernels[command.kernel].name
-                         : nameOf(command);
-  if (!command.label.empty())
-    text += " '" + command.label + "'";
-  if (!command.location.empty())
-    text += " at " + command.location;
-  return text;
+  return program.describe(named(*operation.command));
 }
