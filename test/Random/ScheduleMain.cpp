@@ -46,17 +46,6 @@ std::vector<Array> argumentsOf(StepOp step, uint64_t sample) {
   return arguments;
 }
 
-std::string compare(const std::vector<double> &found,
-                    const std::vector<double> &wanted, StringRef what) {
-  if (found.size() != wanted.size())
-    return (what + " has another size").str();
-  for (size_t i = 0; i < found.size(); ++i)
-    if (!(std::fabs(found[i] - wanted[i]) <= 1e-8 * (1 + std::fabs(wanted[i]))))
-      return what.str() + "[" + std::to_string(i) + "] is " +
-             std::to_string(found[i]) + ", wanted " + std::to_string(wanted[i]);
-  return "";
-}
-
 class Programs : Compiler {
 public:
   explicit Programs(size_t mutants) : mutantsEach(mutants) {}
@@ -130,11 +119,7 @@ std::string Programs::judge(ModuleOp module, const RunResult &wanted) {
     RunResult result = train(module, completion);
     if (!result.failure.empty())
       return result.failure;
-    std::string difference = compare(result.losses, wanted.losses, "the loss");
-    for (const auto &entry : wanted.parameters)
-      if (difference.empty())
-        difference = compare(result.parameters[entry.first()], entry.second,
-                             entry.first());
+    const std::string difference = differenceOf(result, wanted);
     if (!difference.empty())
       return difference;
   }

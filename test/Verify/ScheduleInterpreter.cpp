@@ -508,3 +508,29 @@ RunResult ScheduleInterpreter::run() {
   result.losses = losses;
   return result;
 }
+
+static std::string compareValues(const std::vector<double> &found,
+                                 const std::vector<double> &wanted,
+                                 StringRef what) {
+  if (found.size() != wanted.size())
+    return (what + " has another size").str();
+  for (size_t i = 0; i < found.size(); ++i)
+    if (!(std::fabs(found[i] - wanted[i]) <= 1e-9 * (1 + std::fabs(wanted[i]))))
+      return what.str() + "[" + std::to_string(i) + "] is " +
+             std::to_string(found[i]) + ", wanted " + std::to_string(wanted[i]);
+  return "";
+}
+
+std::string mlir::zero::differenceOf(const RunResult &found,
+                                     const RunResult &wanted) {
+  std::string difference = compareValues(found.losses, wanted.losses, "loss");
+  for (const auto &entry : wanted.parameters) {
+    if (!difference.empty())
+      break;
+    const auto same = found.parameters.find(entry.first());
+    difference = same == found.parameters.end()
+                     ? (entry.first() + " is missing").str()
+                     : compareValues(same->second, entry.second, entry.first());
+  }
+  return difference;
+}

@@ -39,6 +39,9 @@ struct RunResult {
   std::vector<double> losses;
 };
 
+/// "", or what of `found` is not what it is in `wanted`.
+std::string differenceOf(const RunResult &found, const RunResult &wanted);
+
 /// The state of one partition on one rank, by element of the flat space.
 struct RankState {
   std::vector<double> parameters, gradients, moment;

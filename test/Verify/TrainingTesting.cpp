@@ -176,15 +176,6 @@ RunResult TrainingTest::train(ModuleOp module, Completion completion,
       .run();
 }
 
-static std::string compare(const std::vector<double> &found,
-                           const std::vector<double> &wanted, StringRef what) {
-  bool isEqual = found.size() == wanted.size();
-  for (size_t i = 0; isEqual && i < found.size(); ++i)
-    isEqual =
-        std::fabs(found[i] - wanted[i]) <= 1e-9 * (1 + std::fabs(wanted[i]));
-  return isEqual ? "" : (what + " differs").str();
-}
-
 std::string TrainingTest::judge(ModuleOp module, int64_t batches) {
   for (auto [completion, clips] :
        {std::pair(Completion::Early, true), std::pair(Completion::Late, true),
@@ -207,12 +198,7 @@ std::string TrainingTest::judge(ModuleOp module, int64_t batches) {
     RunResult result = train(module, completion, clips);
     if (!result.failure.empty())
       return result.failure;
-    std::string difference =
-        compare(result.losses, known->second.losses, "the loss");
-    for (auto &entry : known->second.parameters)
-      if (difference.empty())
-        difference = compare(result.parameters[entry.first()], entry.second,
-                             entry.first());
+    const std::string difference = differenceOf(result, known->second);
     if (!difference.empty())
       return difference;
   }

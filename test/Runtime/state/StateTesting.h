@@ -160,6 +160,16 @@ inline Program sampleProgram(int stage, int ranks, DataType type,
   return builder.program;
 }
 
+/// Gives all partitions, with their buffers, a group.
+inline void setGroups(Program &program, uint32_t group) {
+  for (Partition &partition : program.partitions) {
+    partition.group = partition.parameters.group = group;
+    for (State &state : partition.states)
+      for (StateRange &range : state.ranges)
+        range.buffer.group = group;
+  }
+}
+
 /// `program` of one group's ranks on two or more such groups: `inner` if ranks
 /// of a group are neighbours.
 inline Program replicated(Program program, int replicas, bool inner) {
@@ -169,15 +179,7 @@ inline Program replicated(Program program, int replicas, bool inner) {
   if (!inner)
     std::swap(program.mesh.axes[0], program.mesh.axes[1]);
   program.mesh.groups = {{{0, 1}}, {{inner ? 1u : 0u}}};
-  for (Partition &partition : program.partitions) {
-    partition.group = 1;
-    std::vector<BufferRef *> buffers = {&partition.parameters};
-    for (State &state : partition.states)
-      for (StateRange &range : state.ranges)
-        buffers.push_back(&range.buffer);
-    for (BufferRef *buffer : buffers)
-      buffer->group = 1;
-  }
+  setGroups(program, 1);
   return program;
 }
 

@@ -160,15 +160,7 @@ Program cutInParts(Program program, int parts, int experts = 1) {
       {"data", shards}, {"tensor", parts}, {"expert", experts}};
   program.mesh.groups = {{{0, 1, 2}}, {{0}}, {{1}}, {{2}}};
   program.mesh.samples = 1;
-  for (Partition &partition : program.partitions) {
-    partition.group = 1;
-    std::vector<BufferRef *> buffers = {&partition.parameters};
-    for (State &state : partition.states)
-      for (StateRange &range : state.ranges)
-        buffers.push_back(&range.buffer);
-    for (BufferRef *buffer : buffers)
-      buffer->group = 1;
-  }
+  setGroups(program, 1);
   for (Parameter &parameter : program.parameters) {
     if (parameter.elements() == 0 || parameter.shape.empty())
       continue; // whole on every rank
