@@ -34,10 +34,8 @@ static Manifest manifestOf(const Program &program, const Arenas &arenas,
 static std::vector<StoredFile> gatherFiles(Communicator &communicator,
                                            const StoredFile &mine) {
   const int ranks = communicator.ranks();
-  const uint64_t numbers[2] = {mine.bytes, mine.digest};
-  std::vector<uint64_t> all(2 * size_t(ranks));
-  communicator.run(Collective::AllGather, Reduction::Sum,
-                   {{numbers, all.data(), 2, DataType::I64, 0}});
+  const auto all =
+      gatherAll<uint64_t>(communicator, {mine.bytes, mine.digest}, 2);
   std::vector<StoredFile> files;
   for (int rank = 0; rank < ranks; ++rank)
     files.push_back({shardName(rank, ranks), all[2 * size_t(rank)],

@@ -2,6 +2,7 @@
 
 #include "communicator/ProcessData.h"
 #include "communicator/ProcessMail.h"
+#include "program/ByteCount.h"
 
 #include <algorithm>
 #include <thread>
@@ -212,14 +213,6 @@ Pending *ProcessCommunicator::find(Ticket ticket) {
   return nullptr;
 }
 
-/// "rank 1", "ranks 1, 2"
-static std::string namesOf(const std::set<int> &ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (int rank : ranks)
-    text += (rank == *ranks.begin() ? "" : ", ") + std::to_string(rank);
-  return text;
-}
-
 std::string
 ProcessCommunicator::describeOverdue(const Pending &pending,
                                      const std::string &within) const {
@@ -229,14 +222,15 @@ ProcessCommunicator::describeOverdue(const Pending &pending,
                     own = "rank " + std::to_string(rank_);
   if (pending.compared)
     return operation + "no data moved between " + own + " and " +
-           namesOf(mover.awaited()) + within;
+           listRanks(mover.awaited()) + within;
   if (!pending.receives->active())
     return operation + own + " waits for an earlier operation" + within;
-  std::set<int> late;
+  std::vector<int> late;
   for (int distance = 1; distance < ranks_; ++distance)
     if (!pending.receives->isComplete(distance - 1))
-      late.insert((rank_ + distance) % ranks_);
-  return operation + namesOf(late) + " did not start it" + within +
+      late.push_back((rank_ + distance) % ranks_);
+  std::sort(late.begin(), late.end());
+  return operation + listRanks(late) + " did not start it" + within +
          (within.empty() ? "" : ", " + own + " did");
 }
 

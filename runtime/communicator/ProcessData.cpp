@@ -58,7 +58,7 @@ void DataMover::receive(void *to, uint64_t bytes, int peer, int tag) {
   }
 }
 
-std::set<int> DataMover::awaited() const {
+std::vector<int> DataMover::awaited() const {
   std::set<int> peers;
   for (size_t i = 0; i < sendPeers.size(); ++i)
     if (!sends->isComplete(i))
@@ -66,7 +66,7 @@ std::set<int> DataMover::awaited() const {
   for (size_t i = 0; i < receivePeers.size(); ++i)
     if (!receives->isComplete(i))
       peers.insert(receivePeers[i]);
-  return peers;
+  return {peers.begin(), peers.end()};
 }
 
 void DataMover::begin(Collective kind, Reduction reduction,

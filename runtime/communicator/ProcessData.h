@@ -26,7 +26,7 @@ public:
   bool progress();
   bool done() const { return parts_ == nullptr; }
   /// The ranks with which something is still on its way.
-  std::set<int> awaited() const;
+  std::vector<int> awaited() const;
   /// Stops receiving into buffers that will go away.
   void cancel();
 

@@ -1,6 +1,7 @@
 #include "communicator/SocketStart.h"
 
 #include "communicator/Operation.h"
+#include "program/ByteCount.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -109,19 +110,12 @@ void Start::lookForNotice(const std::string &what) const {
   options.notice(what + " within " + formatSeconds(options.noticeSeconds));
 }
 
-/// "rank 1", "ranks 1, 2 and 5 others".
 std::string Start::missing() const {
   std::vector<int> absent;
   for (int rank = place.rank + 1; rank < place.ranks; ++rank)
     if (!sockets[size_t(rank)].isOpen())
       absent.push_back(rank);
-  constexpr size_t kMost = 8;
-  std::string text = absent.size() == 1 ? "rank " : "ranks ";
-  for (size_t i = 0; i < std::min(absent.size(), kMost); ++i)
-    text += (i ? ", " : "") + std::to_string(absent[i]);
-  if (absent.size() > kMost)
-    text += " and " + std::to_string(absent.size() - kMost) + " others";
-  return text;
+  return listRanks(absent, /*most=*/8);
 }
 
 std::string Start::findFault(const Hello &hello) const {

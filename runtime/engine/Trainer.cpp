@@ -170,15 +170,12 @@ std::string Trainer::blame() {
              declarationOf(program, i, rank, uint64_t(stored)) +
              " is not finite on rank " + std::to_string(rank);
   }
-  const auto ranks = size_t(communicator.ranks());
-  int64_t hasText = !mine.empty();
-  std::vector<int64_t> all(ranks);
-  communicator.run(Collective::AllGather, Reduction::Sum,
-                   {{&hasText, all.data(), 1, DataType::I64}});
-  for (size_t other = 0; other < ranks; ++other)
-    if (all[other])
-      return broadcastText(communicator, mine, int(other));
-  return "";
+  const std::vector<char> haveTexts =
+      gatherAll(communicator, char(!mine.empty()));
+  const auto first = std::find(haveTexts.begin(), haveTexts.end(), true);
+  if (first == haveTexts.end())
+    return "";
+  return broadcastText(communicator, mine, int(first - haveTexts.begin()));
 }
 
 void Trainer::evaluateInputs(

@@ -1,6 +1,7 @@
 #include "flight/FlightReport.h"
 
 #include "flight/Parting.h"
+#include "program/ByteCount.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -12,14 +13,6 @@ using namespace zrt;
 namespace {
 
 std::string nameOf(int rank) { return "rank " + std::to_string(rank); }
-
-/// "rank 1", "ranks 0, 2"
-std::string namesOf(const std::vector<int> &ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (size_t i = 0; i < ranks.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(ranks[i]);
-  return text;
-}
 
 std::string updateOf(uint64_t update) {
   return update == 0 ? "before the first update"
@@ -114,8 +107,8 @@ std::string describeArrivals(const FlightGroupRanks &group) {
   }
   const FlightStep *step = stepOf(group, meeting);
   return "waited for: " + (step ? step->text : "an operation") + ": " +
-         namesOf(arrived) + " arrived, " + namesOf(late) + " did not" + why +
-         "\n";
+         listRanks(arrived) + " arrived, " + listRanks(late) + " did not" +
+         why + "\n";
 }
 
 std::string describeDeviation(const PartingRank &rank,
@@ -151,7 +144,7 @@ std::string describeParting(const FlightGroupRanks &group) {
   const FlightStep &theirs =
       parting.usual ? *parting.usual : *parting.ranks.front().step;
   if (!usual.empty())
-    text += " " + namesOf(usual) + " started " + theirs.text;
+    text += " " + listRanks(usual) + " started " + theirs.text;
   for (const PartingRank &rank : parting.ranks)
     if (rank.deviation != Deviation::None)
       text +=
@@ -170,8 +163,8 @@ std::string describeIdle(const std::vector<FlightRecord> &records) {
   }
   if (waiting.empty() || others.empty())
     return "";
-  return namesOf(waiting) + (waiting.size() == 1 ? " waits" : " wait") +
-         " for others; " + namesOf(others) +
+  return listRanks(waiting) + (waiting.size() == 1 ? " waits" : " wait") +
+         " for others; " + listRanks(others) +
          (others.size() == 1 ? " does not\n" : " do not\n");
 }
 
@@ -203,7 +196,7 @@ std::string zrt::describeFlights(const std::vector<FlightRecord> &records) {
   for (const FlightRecord &record : records)
     text += describeRank(record) + "\n";
   if (const std::vector<int> missing = missingOf(records); !missing.empty())
-    text += namesOf(missing) + ": no record here, see on " +
+    text += listRanks(missing) + ": no record here, see on " +
             (missing.size() == 1 ? "its machine\n" : "their machines\n");
   for (const uint64_t id : groupsOf(records)) {
     const FlightGroupRanks group(records, id);

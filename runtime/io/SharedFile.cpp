@@ -55,16 +55,6 @@ Identity identityOf(const std::string &path, int rank) {
   return identity;
 }
 
-/// `mine` of all ranks, by rank.
-template <typename T>
-std::vector<T> gather(Communicator &communicator, T mine) {
-  std::vector<T> all(size_t(communicator.ranks()));
-  communicator.run(
-      Collective::AllGather, Reduction::Sum,
-      {{&mine, all.data(), sizeof(T) / sizeof(int64_t), DataType::I64, 0}});
-  return all;
-}
-
 [[noreturn]] void refuse(const std::string &what, size_t rank) {
   throw std::runtime_error(what + " of rank " + std::to_string(rank) +
                            " differs from that of rank 0: start all ranks with "
@@ -102,7 +92,7 @@ uint64_t zrt::agreeOnFile(Communicator &communicator, const std::string &flag,
   const size_t me = size_t(communicator.rank());
   Identity mine;
   together(communicator, [&] { mine = identityOf(path, communicator.rank()); });
-  const std::vector<Identity> all = gather(communicator, mine);
+  const std::vector<Identity> all = gatherAll(communicator, mine);
   bool same = true;
   for (size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank].given != all[0].given)
@@ -122,7 +112,7 @@ uint64_t zrt::agreeOnFile(Communicator &communicator, const std::string &flag,
   together(communicator,
            [&] { digest = digestPart(path, share.part, share.parts); });
   const std::vector<int64_t> digests =
-      gather(communicator, int64_t(digest.value));
+      gatherAll(communicator, int64_t(digest.value));
   for (size_t rank = 1; rank < all.size(); ++rank)
     if (digestOf(all, digests, rank) != digestOf(all, digests, 0))
       refuse("the content of " + flag, rank);

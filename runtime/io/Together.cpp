@@ -28,6 +28,12 @@ void zrt::failTogether(Communicator &communicator, const std::string &error) {
   throw PeerError("rank " + std::to_string(failed) + ": " + message.data());
 }
 
+int64_t zrt::agreeOnMost(Communicator &communicator, int64_t mine) {
+  communicator.run(Collective::AllReduce, Reduction::Max,
+                   {{&mine, &mine, 1, DataType::I64, 0}});
+  return mine;
+}
+
 uint64_t zrt::randomTag() {
   std::random_device random;
   return uint64_t(random()) << 32 | random();

@@ -8,6 +8,8 @@
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <vector>
 
 namespace zrt {
 
@@ -30,6 +32,30 @@ uint64_t sharedTag(Communicator &communicator);
 /// `text` of rank `root`, on all, which all call it.
 std::string broadcastText(Communicator &communicator, std::string text,
                           int root = 0);
+
+/// `count` values of each rank, one rank behind the other, on all, which all
+/// call it. A rank that has fewer adds zeros.
+template <typename Value>
+std::vector<Value> gatherAll(Communicator &communicator,
+                             std::vector<Value> mine, size_t count) {
+  static_assert(std::is_trivially_copyable_v<Value>);
+  mine.resize(count);
+  std::vector<Value> all(count * size_t(communicator.ranks()));
+  if (count > 0)
+    communicator.run(
+        Collective::AllGather, Reduction::Sum,
+        {{mine.data(), all.data(), count * sizeof(Value), DataType::I8, 0}});
+  return all;
+}
+
+/// `mine` of each rank, by rank, on all, which all call it.
+template <typename Value>
+std::vector<Value> gatherAll(Communicator &communicator, const Value &mine) {
+  return gatherAll(communicator, std::vector<Value>{mine}, 1);
+}
+
+/// The largest of all ranks, which all call it.
+int64_t agreeOnMost(Communicator &communicator, int64_t mine);
 
 /// Runs `body` on this rank, and fails on all ranks where it fails on one.
 template <typename Body> void together(Communicator &communicator, Body body) {

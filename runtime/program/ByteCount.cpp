@@ -82,3 +82,12 @@ std::string zrt::plural(int64_t count, const std::string &what,
                         const std::string &ending) {
   return formatCount(count) + " " + what + (count == 1 ? "" : ending);
 }
+
+std::string zrt::listRanks(const std::vector<int> &ranks, size_t most) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (size_t i = 0; i < std::min(ranks.size(), most); ++i)
+    text += (i > 0 ? ", " : "") + std::to_string(ranks[i]);
+  if (ranks.size() > most)
+    text += " and " + std::to_string(ranks.size() - most) + " others";
+  return text;
+}

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace zrt {
 
@@ -21,6 +22,9 @@ std::string formatCount(int64_t count);
 /// "1 rank", "4 ranks", "1,024 ranks".
 std::string plural(int64_t count, const std::string &what,
                    const std::string &ending = "s");
+
+/// "rank 1", "ranks 0, 2", and of more than `most` "ranks 0, 1 and 5 others".
+std::string listRanks(const std::vector<int> &ranks, size_t most = SIZE_MAX);
 
 } // namespace zrt
 

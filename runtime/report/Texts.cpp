@@ -1,6 +1,7 @@
 #include "report/Texts.h"
 
 #include "io/FileHandle.h"
+#include "io/Together.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -13,20 +14,14 @@ using namespace zrt;
 std::vector<std::string> zrt::gatherTexts(Communicator &communicator,
                                           const std::string &text) {
   const int ranks = communicator.ranks();
-  int64_t size = int64_t(text.size());
-  std::vector<int64_t> sizes(size_t(ranks), size);
-  Transfer transfer;
-  transfer.send = &size;
-  transfer.receive = sizes.data();
-  transfer.count = 1;
-  transfer.type = DataType::I64;
-  if (ranks > 1)
-    communicator.run(Collective::AllGather, Reduction::Sum, {transfer});
+  const std::vector<uint64_t> sizes =
+      gatherAll(communicator, uint64_t(text.size()));
   std::vector<std::string> texts;
   for (int rank = 0; rank < ranks; ++rank) {
     std::string received = rank == communicator.rank()
                                ? text
                                : std::string(size_t(sizes[rank]), '\0');
+    Transfer transfer;
     transfer.send = transfer.receive = received.data();
     transfer.count = received.size();
     transfer.type = DataType::I8;

@@ -3,6 +3,7 @@
 #include "data/Permutation.h"
 #include "io/Digest.h"
 #include "io/StoredElements.h"
+#include "io/Together.h"
 #include "selfcheck/KeptStates.h"
 
 #include <algorithm>
@@ -28,11 +29,9 @@ static void addGradients(const Partition &partition, const Backend &backend,
                          int rank, Measure &mine) {
   const double scale = backend.control().scale;
   const DataType type = partition.gradientType;
-  KeptState gradients;
-  gradients.buffer = partition.gradients;
+  const BufferRef &gradients = partition.gradients;
   std::vector<float> values;
-  for (size_t block = 0; block * kStateBlock < partition.gradients.bytes;
-       ++block) {
+  for (size_t block = 0; block * kStateBlock < gradients.bytes; ++block) {
     const std::string bytes =
         readBlock(gradients, backend.arenas(), rank, block);
     mine.digest = int64_t(mixBits(uint64_t(mine.digest),
@@ -54,10 +53,7 @@ std::vector<Measure> zrt::measureGradients(const Program &program,
       addGradients(partition, backend, communicator.rank(), mine);
   mine.digest = int64_t(mixBits(uint64_t(mine.digest),
                                 digestBlock(0, &mine, 2 * sizeof(double))));
-  std::vector<Measure> all(size_t(communicator.ranks()));
-  communicator.run(Collective::AllGather, Reduction::Sum,
-                   {{&mine, all.data(), sizeof(mine), DataType::I8}});
-  return all;
+  return gatherAll(communicator, mine);
 }
 
 double zrt::lossOf(const Program &program,

@@ -18,9 +18,7 @@ namespace {
 /// key.
 std::optional<Blamed> findFirst(int64_t key, const std::string &text,
                                 Communicator &communicator) {
-  std::vector<int64_t> keys(size_t(communicator.ranks()));
-  communicator.run(Collective::AllGather, Reduction::Sum,
-                   {{&key, keys.data(), 1, DataType::I64}});
+  const std::vector<int64_t> keys = gatherAll(communicator, key);
   const auto first = std::min_element(keys.begin(), keys.end());
   if (*first == std::numeric_limits<int64_t>::max())
     return std::nullopt;

@@ -78,21 +78,22 @@ std::vector<KeptState> zrt::keptStates(const Program &program) {
 
 std::vector<int64_t> zrt::placeOf(const Program &program,
                                   const KeptState &state, int rank) {
-  std::vector<int64_t> place = {int64_t(program.pipeline.stage)};
+  std::vector<int64_t> place;
+  if (program.pipeline.isCut())
+    place.push_back(program.mesh.indexIn(program.pipeline.group, rank));
   for (const uint32_t group : state.groups)
     place.push_back(program.mesh.indexIn(group, rank));
   return place;
 }
 
-uint64_t zrt::sizeOfBlock(const KeptState &state, size_t block) {
-  return std::min(kStateBlock, state.buffer.bytes - block * kStateBlock);
+uint64_t zrt::sizeOfBlock(const BufferRef &buffer, size_t block) {
+  return std::min(kStateBlock, buffer.bytes - block * kStateBlock);
 }
 
-std::string zrt::readBlock(const KeptState &state, const Arenas &arenas,
+std::string zrt::readBlock(const BufferRef &buffer, const Arenas &arenas,
                            int rank, size_t block) {
-  std::string bytes(sizeOfBlock(state, block), '\0');
-  const auto *base =
-      static_cast<const char *>(arenas.resolve(state.buffer, rank));
+  std::string bytes(sizeOfBlock(buffer, block), '\0');
+  const auto *base = static_cast<const char *>(arenas.resolve(buffer, rank));
   arenas.read(bytes.data(), base + block * kStateBlock, bytes.size());
   return bytes;
 }
@@ -102,7 +103,7 @@ std::vector<uint64_t> zrt::hashBlocks(const KeptState &state,
   const uint64_t blocks = (state.buffer.bytes + kStateBlock - 1) / kStateBlock;
   std::vector<uint64_t> hashes(blocks);
   for (uint64_t block = 0; block < blocks; ++block) {
-    const std::string bytes = readBlock(state, arenas, rank, block);
+    const std::string bytes = readBlock(state.buffer, arenas, rank, block);
     hashes[block] = digestBlock(0, bytes.data(), bytes.size());
   }
   return hashes;

@@ -38,10 +38,10 @@ std::vector<int64_t> placeOf(const Program &program, const KeptState &state,
 std::vector<uint64_t> hashBlocks(const KeptState &state, const Arenas &arenas,
                                  int rank);
 
-uint64_t sizeOfBlock(const KeptState &state, size_t block);
+uint64_t sizeOfBlock(const BufferRef &buffer, size_t block);
 
 /// The bytes of block `block`.
-std::string readBlock(const KeptState &state, const Arenas &arenas, int rank,
+std::string readBlock(const BufferRef &buffer, const Arenas &arenas, int rank,
                       size_t block);
 
 /// "exp_avg of 'fc1.w[12, 7]'": what byte `offset` of the state is of.

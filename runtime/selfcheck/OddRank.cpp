@@ -24,10 +24,7 @@ public:
   Pairs(const Program &program, const Attempt &own, const Attempt &other,
         Communicator &communicator)
       : program(program), ranks(size_t(communicator.ranks())) {
-    auto most = int64_t(own.operations.size());
-    communicator.run(Collective::AllReduce, Reduction::Max,
-                     {{&most, &most, 1, DataType::I64}});
-    count = size_t(most);
+    count = size_t(agreeOnMost(communicator, int64_t(own.operations.size())));
     mine = gather(own, communicator);
     others = gather(other, communicator);
   }
@@ -61,14 +58,11 @@ private:
   /// what the rank alone has computed.
   std::vector<double> gather(const Attempt &attempt,
                              Communicator &communicator) const {
-    std::vector<double> sent(count, -1), all(count * ranks);
+    std::vector<double> sent(count, -1);
     for (size_t i = 0; i < std::min(count, attempt.operations.size()); ++i)
       if (attempt.operations[i].command->opcode == Opcode::Kernel)
         sent[i] = attempt.operations[i].squares;
-    if (count > 0)
-      communicator.run(Collective::AllGather, Reduction::Sum,
-                       {{sent.data(), all.data(), count, DataType::F64}});
-    return all;
+    return gatherAll(communicator, std::move(sent), count);
   }
 
   /// Who has had the samples of `rank` in the other attempt.

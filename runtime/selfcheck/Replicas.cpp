@@ -6,7 +6,7 @@
 #include "program/ByteCount.h"
 
 #include <algorithm>
-#include <cstring>
+#include <iomanip>
 #include <map>
 #include <sstream>
 
@@ -22,33 +22,15 @@ int64_t combine(const std::vector<uint64_t> &hashes) {
   return int64_t(all);
 }
 
-/// `count` numbers of each rank, one rank behind the other, on all.
-std::vector<int64_t> gather(Communicator &communicator,
-                            std::vector<int64_t> mine, size_t count) {
-  mine.resize(count);
-  std::vector<int64_t> all(count * size_t(communicator.ranks()));
-  if (count > 0)
-    communicator.run(Collective::AllGather, Reduction::Sum,
-                     {{mine.data(), all.data(), count, DataType::I64}});
-  return all;
-}
-
-int64_t agreeOnMost(Communicator &communicator, int64_t mine) {
-  communicator.run(Collective::AllReduce, Reduction::Max,
-                   {{&mine, &mine, 1, DataType::I64}});
-  return mine;
-}
-
 /// The element at `offset` of a block, for people.
-std::string valueAt(const KeptState &state, const std::string &block,
-                    size_t offset) {
+std::string valueAt(const KeptState &state, const char *block, size_t offset) {
   std::ostringstream text;
   const size_t width = state.isPacked ? 1 : sizeOf(state.type);
   const size_t begin = offset / width * width;
   if (!state.isPacked && isFloat(state.type) && state.type != DataType::F64) {
     float value = 0;
-    loadElements(state.type, block.data() + begin, &value, 1);
-    text << value;
+    loadElements(state.type, block + begin, &value, 1);
+    text << std::setprecision(9) << value;
     return text.str();
   }
   text << "0x" << std::hex;
@@ -71,7 +53,8 @@ public:
     for (const std::vector<uint64_t> &blocks : hashes)
       mine.push_back(combine(blocks));
     const auto most = size_t(agreeOnMost(communicator, int64_t(mine.size())));
-    const std::vector<int64_t> all = gather(communicator, mine, most);
+    const std::vector<int64_t> all =
+        gatherAll(communicator, std::move(mine), most);
     Finding finding;
     for (size_t i = 0; i < states.size() && finding.ranks.empty(); ++i)
       finding = find(i, all, most);
@@ -95,16 +78,9 @@ private:
     const std::vector<int64_t> place = placeOf(program, state, rank);
     std::vector<int> peers;
     for (int other = 0; other < communicator.ranks(); ++other)
-      if (stageOf(other) == stageOf(rank) &&
-          placeOf(program, state, other) == place)
+      if (placeOf(program, state, other) == place)
         peers.push_back(other);
     return peers;
-  }
-
-  int64_t stageOf(int rank) const {
-    return program.pipeline.isCut()
-               ? program.mesh.indexIn(program.pipeline.group, rank)
-               : 0;
   }
 
   /// Each rank looks at those of its own place.
@@ -121,18 +97,15 @@ private:
   /// All ranks bring what they have of the state that `teller` has found.
   void tell(const Finding &finding, int teller) {
     const bool isTeller = communicator.rank() == teller;
-    std::vector<int64_t> what = {int64_t(finding.state)};
-    if (isTeller)
-      what.insert(what.end(), {int64_t(hashes[finding.state].size())});
-    what = gather(communicator, what, 2);
-    const auto state = size_t(what[2 * size_t(teller)]);
-    const auto blocks = size_t(what[2 * size_t(teller) + 1]);
+    const auto state =
+        size_t(gatherAll(communicator, int64_t(finding.state))[size_t(teller)]);
     const bool hasIt = state < states.size();
-
-    std::vector<int64_t> mine;
+    std::vector<uint64_t> mine;
     if (hasIt)
-      mine.assign(hashes[state].begin(), hashes[state].end());
-    const std::vector<int64_t> all = gather(communicator, mine, blocks);
+      mine = hashes[state];
+    const auto blocks = size_t(agreeOnMost(communicator, int64_t(mine.size())));
+    const std::vector<uint64_t> all =
+        gatherAll(communicator, std::move(mine), blocks);
     size_t block = 0;
     if (isTeller)
       block = firstDifference(finding.ranks, all, blocks);
@@ -140,8 +113,11 @@ private:
 
     std::string bytes;
     if (hasIt && block < hashes[state].size())
-      bytes = readBlock(states[state], arenas, communicator.rank(), block);
-    const std::string every = gatherBlocks(bytes);
+      bytes =
+          readBlock(states[state].buffer, arenas, communicator.rank(), block);
+    const std::vector<char> every =
+        gatherAll(communicator, std::vector<char>(bytes.begin(), bytes.end()),
+                  kStateBlock);
     Verdict verdict;
     if (isTeller)
       verdict = judge(states[finding.state], finding.ranks, block, every);
@@ -149,7 +125,7 @@ private:
   }
 
   static size_t firstDifference(const std::vector<int> &ranks,
-                                const std::vector<int64_t> &all,
+                                const std::vector<uint64_t> &all,
                                 size_t blocks) {
     for (size_t block = 0; block < blocks; ++block)
       for (const int rank : ranks)
@@ -159,64 +135,46 @@ private:
     return 0;
   }
 
-  std::string gatherBlocks(std::string bytes) {
-    bytes.resize(kStateBlock);
-    std::string all(kStateBlock * size_t(communicator.ranks()), '\0');
-    communicator.run(Collective::AllGather, Reduction::Sum,
-                     {{bytes.data(), all.data(), kStateBlock, DataType::I8}});
-    return all;
-  }
-
   struct Verdict {
     int rank = 0; ///< that is told to be wrong, or one of those that differ
     std::string text;
   };
 
+  /// `all` has the block of each rank.
   Verdict judge(const KeptState &state, const std::vector<int> &ranks,
-                size_t block, const std::string &all) const {
-    const auto blockOf = [&](int rank) {
-      return all.substr(size_t(rank) * kStateBlock, kStateBlock);
+                size_t block, const std::vector<char> &all) const {
+    const auto bytesOf = [&](int rank) {
+      return all.data() + size_t(rank) * kStateBlock;
     };
-    const std::string first = blockOf(ranks.front());
+    const char *first = bytesOf(ranks.front());
     size_t offset = kStateBlock;
-    for (const int rank : ranks) {
-      const std::string other = blockOf(rank);
-      const auto at =
-          std::mismatch(first.begin(), first.end(), other.begin()).first;
-      offset = std::min(offset, size_t(at - first.begin()));
-    }
-    if (offset == kStateBlock)
-      return {ranks.front(),
-              describeByte(program, state, ranks.front(), block * kStateBlock) +
-                  " changed while it was compared" + advice};
-    std::vector<int64_t> values;
-    std::map<int64_t, std::string> texts;
-    for (const int rank : ranks) {
-      const std::string bytes = blockOf(rank);
-      const std::string text = valueAt(state, bytes, offset);
-      values.push_back(int64_t(std::hash<std::string>()(bytes)));
-      texts[values.back()] = text;
-    }
-    const std::vector<std::vector<int>> groups = groupByValue(ranks, values);
-    const auto textOf = [&](const std::vector<int> &group) {
-      for (size_t i = 0; i < ranks.size(); ++i)
-        if (ranks[i] == group.front())
-          return texts[values[i]] + " on " + listRanks(group);
-      return std::string();
-    };
-    const std::vector<int> &odd = groups.back();
-    std::string text = describeByte(program, state, odd.front(),
-                                    block * kStateBlock + offset) +
-                       " is ";
+    for (const int rank : ranks)
+      offset = std::min(
+          offset,
+          size_t(
+              std::mismatch(first, first + kStateBlock, bytesOf(rank)).first -
+              first));
+    const bool isGone = offset == kStateBlock;
+    std::vector<std::string> blocks;
+    for (const int rank : ranks)
+      blocks.emplace_back(bytesOf(rank), kStateBlock);
+    const std::vector<std::vector<int>> groups = groupByValue(ranks, blocks);
+    const int odd = groups.back().front();
+    std::string text = describeByte(
+        program, state, odd, block * kStateBlock + (isGone ? 0 : offset));
+    if (isGone)
+      return {odd, text + " changed while it was compared" + advice};
     for (size_t i = groups.size(); i-- > 0;)
-      text += textOf(groups[i]) + (i > 0 ? ", and " : "");
-    return {odd.front(), text + ", which ought to have the same" + advice};
+      text += (i + 1 == groups.size() ? " is " : ", and ") +
+              valueAt(state, bytesOf(groups[i].front()), offset) + " on " +
+              listRanks(groups[i]);
+    return {odd, text + ", which ought to have the same" + advice};
   }
 
   /// The rank that is wrong says so.
   void fail(const Verdict &verdict, int teller) {
     const auto wrong =
-        size_t(gather(communicator, {verdict.rank}, 1)[size_t(teller)]);
+        size_t(gatherAll(communicator, verdict.rank)[size_t(teller)]);
     const std::string text = broadcastText(communicator, verdict.text, teller);
     failTogether(communicator,
                  size_t(communicator.rank()) == wrong ? text : "");
@@ -234,8 +192,8 @@ private:
 
 std::vector<std::vector<int>>
 zrt::groupByValue(const std::vector<int> &ranks,
-                  const std::vector<int64_t> &values) {
-  std::map<int64_t, std::vector<int>> byValue;
+                  const std::vector<std::string> &values) {
+  std::map<std::string, std::vector<int>> byValue;
   for (size_t i = 0; i < ranks.size(); ++i)
     byValue[values[i]].push_back(ranks[i]);
   std::vector<std::vector<int>> groups;
@@ -245,16 +203,6 @@ zrt::groupByValue(const std::vector<int> &ranks,
     return a.size() != b.size() ? a.size() > b.size() : a.front() < b.front();
   });
   return groups;
-}
-
-std::string zrt::listRanks(const std::vector<int> &ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    if (i > 0)
-      text += i + 1 == ranks.size() ? " and " : ", ";
-    text += std::to_string(ranks[i]);
-  }
-  return text;
 }
 
 void zrt::compareReplicas(const Program &program,
@@ -275,7 +223,7 @@ std::string zrt::findChanged(const Program &program,
       if (now[i][block] != earlier[i][block])
         return describeByte(program, states[i], rank, block * kStateBlock) +
                ", or something in the " +
-               formatBytes(int64_t(sizeOfBlock(states[i], block))) +
+               formatBytes(int64_t(sizeOfBlock(states[i].buffer, block))) +
                " from there on,";
   return "";
 }

@@ -27,11 +27,9 @@ std::string findChanged(const Program &program,
 
 /// Sorts ranks by a value of each: the most common one first. `values` are of
 /// `ranks`.
-std::vector<std::vector<int>> groupByValue(const std::vector<int> &ranks,
-                                           const std::vector<int64_t> &values);
-
-/// "rank 1", "ranks 0, 2 and 3".
-std::string listRanks(const std::vector<int> &ranks);
+std::vector<std::vector<int>>
+groupByValue(const std::vector<int> &ranks,
+             const std::vector<std::string> &values);
 
 } // namespace zrt
 

@@ -1,6 +1,7 @@
 #include "selfcheck/SelfCheck.h"
 
 #include "io/Together.h"
+#include "program/ByteCount.h"
 
 #include <sstream>
 #include <stdexcept>

@@ -4,6 +4,7 @@
 #include "data/StoredArrays.h"
 #include "io/SharedFile.h"
 #include "io/TensorFiles.h"
+#include "io/Together.h"
 #include "program/ByteCount.h"
 #include "program/Trace.h"
 #include "report/Report.h"
@@ -154,13 +155,7 @@ void RankRun::checkAgreement() {
   std::vector<int64_t> mine;
   for (const Claim &claim : claims)
     mine.push_back(claim.value);
-  std::vector<int64_t> all(mine.size() * ranks);
-  Transfer transfer;
-  transfer.send = mine.data();
-  transfer.receive = all.data();
-  transfer.count = mine.size();
-  transfer.type = DataType::I64;
-  communicator.run(Collective::AllGather, Reduction::Sum, {transfer});
+  const std::vector<int64_t> all = gatherAll(communicator, mine, mine.size());
   for (size_t rank = 1; rank < ranks; ++rank)
     for (size_t i = 0; i < mine.size(); ++i)
       if (all[rank * mine.size() + i] != all[i])

@@ -38,7 +38,7 @@ REDUCTIONS = {"stage0": "all-reduce", "stage2": "reduce-scatter", GPT: "reduce-s
 # Of a state that others have as well: after the update that is checked.
 REPLICAS = (
     ("flip@1:3:parameters", 4, "stage0", r"rank 1(?: of 3 aborted)?: parameter '\S+\[.*' is \S+ on rank 1, "
-     r"and \S+ on ranks 0 and 2, which ought to have the same"),
+     r"and \S+ on ranks 0, 2, which ought to have the same"),
     ("flip@1:3:exp_avg_sq", 4, "stage0", r"error: rank 1: \w+ '.*, which ought to have the same"),
 )
 PERSISTENT = 30  # an update with enough before it to know what is usual

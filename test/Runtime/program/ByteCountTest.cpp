@@ -48,4 +48,10 @@ TEST(ByteCount, Formats) {
   EXPECT_EQ(formatCount(1234567), "1,234,567");
 }
 
+TEST(ByteCount, ListsRanks) {
+  EXPECT_EQ(listRanks({3}), "rank 3");
+  EXPECT_EQ(listRanks({0, 2, 5}), "ranks 0, 2, 5");
+  EXPECT_EQ(listRanks({0, 2, 5, 6}, 2), "ranks 0, 2 and 2 others");
+}
+
 } // namespace

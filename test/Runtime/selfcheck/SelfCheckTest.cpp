@@ -42,12 +42,10 @@ TEST(Usual, WhatIsNotFiniteIsFarOffAndForgotten) {
 }
 
 TEST(Replicas, TheMostCommonValueComesFirst) {
-  const auto groups = groupByValue({0, 1, 2, 5}, {7, 3, 7, 7});
+  const auto groups = groupByValue({0, 1, 2, 5}, {"7", "3", "7", "7"});
   ASSERT_EQ(groups.size(), 2u);
   EXPECT_EQ(groups[0], (std::vector<int>{0, 2, 5}));
   EXPECT_EQ(groups[1], (std::vector<int>{1}));
-  EXPECT_EQ(listRanks(groups[0]), "ranks 0, 2 and 5");
-  EXPECT_EQ(listRanks(groups[1]), "rank 1");
 }
 
 namespace {
@@ -92,8 +90,8 @@ TEST(Replicas, RanksWithTheSameStateAreCompared) {
   for (const std::string &error : compareAfter(programOf(0), false))
     EXPECT_EQ(error, "");
   for (const std::string &error : compareAfter(programOf(0), true))
-    EXPECT_NE(error.find("parameter 'w[0, 1]' is 3.58732e-43 on rank 1, and 0 "
-                         "on ranks 0 and 2, which ought to have the same!"),
+    EXPECT_NE(error.find("parameter 'w[0, 1]' is 3.58732407e-43 on rank 1, and "
+                         "0 on ranks 0, 2, which ought to have the same!"),
               std::string::npos)
         << error;
 }
