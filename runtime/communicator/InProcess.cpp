@@ -1,6 +1,8 @@
 #include "communicator/InProcess.h"
 
 #include "communicator/InProcessCommunicator.h"
+#include "program/ByteCount.h"
+#include "program/Cores.h"
 
 #include <algorithm>
 #include <map>
@@ -10,16 +12,13 @@
 namespace zrt::in_process {
 namespace {
 
-/// "ranks 1, 3" of those whose flag is `value`.
+/// Of those whose flag is `value`.
 std::string namesOf(const std::vector<char> &flags, char value) {
-  std::string names;
-  int found = 0;
-  for (size_t rank = 0; rank < flags.size(); ++rank) {
-    if (flags[rank] != value)
-      continue;
-    names += (found++ ? ", " : "") + std::to_string(rank);
-  }
-  return (found == 1 ? "rank " : "ranks ") + names;
+  std::vector<int> ranks;
+  for (size_t rank = 0; rank < flags.size(); ++rank)
+    if (flags[rank] == value)
+      ranks.push_back(int(rank));
+  return listRanks(ranks);
 }
 
 /// Does for the last poster of a split what MPI_Comm_split does.
@@ -43,8 +42,7 @@ void makeGroups(Operation &operation, const std::shared_ptr<World> &world) {
 /// Turns of looking before a thread sleeps; a few microseconds, and none when
 /// the peers need this core.
 int spinTurns(int ranks) {
-  static const int cores =
-      static_cast<int>(std::thread::hardware_concurrency());
+  static const int cores = coresOfProcess();
   return ranks <= cores ? 2000 : 0;
 }
 

@@ -1,10 +1,10 @@
 #include "engine/HostBackend.h"
 
+#include "program/Cores.h"
 #include "program/QuantizedKernels.h"
 
 #include <algorithm>
 #include <cstring>
-#include <sched.h>
 #include <stdexcept>
 #include <utility>
 
@@ -35,12 +35,7 @@ double Backend::repeatGraph(int64_t) {
 int zrt::threadsPerRank(int asked, int localRanks) {
   if (asked > 0)
     return asked;
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  const int count = ::sched_getaffinity(0, sizeof(cores), &cores) == 0
-                        ? CPU_COUNT(&cores)
-                        : 1;
-  return std::max(1, count / localRanks);
+  return std::max(1, coresOfProcess() / localRanks);
 }
 
 static KernelContext contextOf(const BackendSetup &setup,

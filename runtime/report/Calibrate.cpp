@@ -2,6 +2,7 @@
 
 #include "data/Batches.h"
 #include "engine/Backend.h"
+#include "program/Cores.h"
 #include "program/KernelKey.h"
 #include "program/Trace.h"
 #include "report/Ladder.h"
@@ -14,7 +15,6 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <random>
-#include <sched.h>
 #include <stdexcept>
 
 using namespace zrt;
@@ -26,13 +26,6 @@ namespace {
 constexpr double kSeconds = 5;
 /// The ladder's memory, of all ranks of a machine together.
 constexpr uint64_t kLadderBytes = uint64_t(256) << 20;
-
-int coresOfProcess() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  return ::sched_getaffinity(0, sizeof(cores), &cores) == 0 ? CPU_COUNT(&cores)
-                                                            : 1;
-}
 
 /// Runs of one kernel and their seconds together.
 struct KernelTime {
