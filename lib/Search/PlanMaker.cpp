@@ -8,6 +8,7 @@
 #include "zero/Transforms/Pipeline.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Threading.h"
 #include "mlir/Pass/PassManager.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -16,25 +17,26 @@ using namespace mlir;
 using namespace mlir::zero;
 
 FailureOr<OwningOpRef<ModuleOp>>
-mlir::zero::runOnCopy(ModuleOp model,
+mlir::zero::runPasses(OwningOpRef<ModuleOp> module,
                       function_ref<void(OpPassManager &)> addPasses) {
-  OwningOpRef<ModuleOp> copy = model.clone();
-  PassManager passes(model.getContext(), ModuleOp::getOperationName());
+  MLIRContext *context = module->getContext();
+  PassManager passes(context, ModuleOp::getOperationName());
   // A search makes many plans of one model; what it picks is verified.
   passes.enableVerifier(false);
   addPasses(passes);
-  ScopedDiagnosticHandler quiet(model.getContext(), [](Diagnostic &diagnostic) {
+  ScopedDiagnosticHandler quiet(context, [](Diagnostic &diagnostic) {
     return success(diagnostic.getSeverity() != DiagnosticSeverity::Error);
   });
-  if (failed(passes.run(*copy)))
+  if (failed(passes.run(*module)))
     return failure();
-  return copy;
+  return std::move(module);
 }
 
 FailureOr<OwningOpRef<ModuleOp>>
 mlir::zero::planModel(ModuleOp model, const TrainConfig &config) {
-  return runOnCopy(
-      model, [&](OpPassManager &passes) { buildZeroPipeline(passes, config); });
+  return runPasses(model.clone(), [&](OpPassManager &passes) {
+    buildZeroPipeline(passes, config);
+  });
 }
 
 /// The most bytes of any stage of a pipeline, and the time of all.
@@ -97,22 +99,60 @@ static std::string describeKernels(const TrainConfig &config) {
   return text;
 }
 
-FailureOr<PlannedPoint> PlanMaker::plan(const TrainConfig &config) {
-  OwningOpRef<ModuleOp> &made = kernels[describeKernels(config)];
-  if (!made) {
-    auto computed = runOnCopy(model, [&](OpPassManager &passes) {
-      buildModelPipeline(passes, config);
-    });
-    if (failed(computed))
-      return failure();
-    made = std::move(*computed);
-  }
-  for (ModuleOp stage : listStages(*made))
+/// Makes what is missing of what ranks compute.
+LogicalResult PlanMaker::makeKernels(ArrayRef<TrainConfig> configs) {
+  std::vector<std::pair<const TrainConfig *, OwningOpRef<ModuleOp> *>> missing;
+  for (const TrainConfig &config : configs)
+    if (auto [made, isNew] = kernels.try_emplace(describeKernels(config));
+        isNew)
+      missing.emplace_back(&config, &made->second);
+  return failableParallelForEach(
+      model.getContext(), missing, [&](const auto &each) -> LogicalResult {
+        auto computed = runPasses(model.clone(), [&](OpPassManager &passes) {
+          buildModelPipeline(passes, *each.first);
+        });
+        if (failed(computed))
+          return failure();
+        *each.second = std::move(*computed);
+        return success();
+      });
+}
+
+FailureOr<PlannedPoint> PlanMaker::schedule(const TrainConfig &config) const {
+  OwningOpRef<ModuleOp> module =
+      kernels.at(describeKernels(config)).get().clone();
+  for (ModuleOp stage : listStages(*module))
     setTraining(stage, config);
-  auto planned = runOnCopy(*made, [&](OpPassManager &passes) {
+  auto planned = runPasses(std::move(module), [&](OpPassManager &passes) {
     buildSchedulePipeline(passes, config, /*proves=*/false);
   });
   if (failed(planned))
     return failure();
   return measurePlan(planned->get(), config, machine);
+}
+
+FailureOr<std::vector<PlannedPoint>>
+PlanMaker::planAll(ArrayRef<TrainConfig> configs) {
+  if (failed(makeKernels(configs))) {
+    clear();
+    return failure();
+  }
+  std::vector<PlannedPoint> points(configs.size());
+  if (failed(failableParallelForEachN(model.getContext(), 0, configs.size(),
+                                      [&](size_t i) -> LogicalResult {
+                                        auto point = schedule(configs[i]);
+                                        if (failed(point))
+                                          return failure();
+                                        points[i] = std::move(*point);
+                                        return success();
+                                      })))
+    return failure();
+  return points;
+}
+
+FailureOr<PlannedPoint> PlanMaker::plan(const TrainConfig &config) {
+  auto points = planAll(config);
+  if (failed(points))
+    return failure();
+  return std::move(points->front());
 }

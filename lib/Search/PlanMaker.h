@@ -14,10 +14,10 @@ class OpPassManager;
 
 namespace mlir::zero {
 
-/// Runs the passes that `addPasses` adds on a copy of the module, without
-/// remarks.
+/// Runs the passes that `addPasses` adds on the module, without remarks.
 FailureOr<OwningOpRef<ModuleOp>>
-runOnCopy(ModuleOp model, function_ref<void(OpPassManager &)> addPasses);
+runPasses(OwningOpRef<ModuleOp> module,
+          function_ref<void(OpPassManager &)> addPasses);
 
 /// Plans a model, of which nothing is proved. What a rank computes depends on
 /// the mesh and on what is recomputed, not on the stage or on sizes of buckets:
@@ -28,10 +28,15 @@ public:
       : model(model), machine(machine) {}
 
   FailureOr<PlannedPoint> plan(const TrainConfig &config);
+  /// A plan of each configuration, on the threads of the context.
+  FailureOr<std::vector<PlannedPoint>> planAll(ArrayRef<TrainConfig> configs);
   /// Frees what it has made.
   void clear() { kernels.clear(); }
 
 private:
+  LogicalResult makeKernels(ArrayRef<TrainConfig> configs);
+  FailureOr<PlannedPoint> schedule(const TrainConfig &config) const;
+
   ModuleOp model;
   const Machine &machine;
   /// What a rank computes, by what of a configuration decides about that.

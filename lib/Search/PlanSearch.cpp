@@ -30,7 +30,7 @@ public:
 
 private:
   FailureOr<ModelFacts> findFacts();
-  FailureOr<PlannedPoint> planOne(const TrainConfig &config);
+  FailureOr<std::vector<PlannedPoint>> planAll(ArrayRef<TrainConfig> configs);
   int64_t leastStateBytes(const TrainConfig &config,
                           const ModelFacts &facts) const;
   OffloadSpace getOffloadSpace(const TrainConfig &config) const;
@@ -48,18 +48,21 @@ private:
 
 } // namespace
 
-FailureOr<PlannedPoint> PlanSearch::planOne(const TrainConfig &config) {
-  auto point = maker.plan(config);
-  if (failed(point))
+FailureOr<std::vector<PlannedPoint>>
+PlanSearch::planAll(ArrayRef<TrainConfig> configs) {
+  auto planned = maker.planAll(configs);
+  if (failed(planned))
     return failure();
-  if (files && request.budgets.host == 0)
-    point->countedBytes += point->hostStateBytes;
-  result.countsHost |= point->countedBytes > point->bytes;
-  ++result.planned;
+  for (PlannedPoint &point : *planned) {
+    if (files && request.budgets.host == 0)
+      point.countedBytes += point.hostStateBytes;
+    result.countsHost |= point.countedBytes > point.bytes;
+  }
+  result.planned += static_cast<int64_t>(planned->size());
   if (request.onPlan)
     request.onPlan(result.planned);
-  points.push_back(*point);
-  return point;
+  llvm::append_range(points, *planned);
+  return planned;
 }
 
 static Type getComputeType(MLIRContext *context, const TrainConfig &config) {
@@ -106,7 +109,7 @@ FailureOr<ModelFacts> PlanSearch::findFacts() {
   // Layers are counted as a recomputation finds them, with norms that stand
   // apart.
   config.fuseAdditions = false;
-  auto oneDevice = runOnCopy(model, [&](OpPassManager &passes) {
+  auto oneDevice = runPasses(model.clone(), [&](OpPassManager &passes) {
     buildOperationsPipeline(passes, config);
   });
   if (failed(oneDevice))
@@ -292,7 +295,7 @@ FailureOr<SearchResult> PlanSearch::run() {
         describeNoFiles(*request.offload.files, request.bases.back(), *facts);
   if (result.whyNotInFiles.empty())
     files = request.offload.files;
-  auto plan = [&](const TrainConfig &config) { return planOne(config); };
+  auto plan = [&](ArrayRef<TrainConfig> configs) { return planAll(configs); };
   std::vector<StageSearch> searches;
   for (TrainConfig base : request.bases) {
     base.memoryBudget = base.hostMemoryBudget = 0;

@@ -10,17 +10,31 @@ using namespace mlir::zero;
 /// What a search goes on for: a quarter of what predictions tell apart.
 static constexpr double kWorthwhile = kSameTime / 4;
 
+LogicalResult StageSearch::evaluateAll(ArrayRef<Choice> choices) {
+  std::vector<Choice> missing;
+  std::vector<TrainConfig> configs;
+  for (const Choice &choice : choices) {
+    if (known.count(choice) || llvm::is_contained(missing, choice))
+      continue;
+    missing.push_back(choice);
+    TrainConfig &config = configs.emplace_back(base);
+    for (auto [dimension, value] : llvm::zip_equal(dimensions, choice))
+      dimension.values[value](config);
+  }
+  if (missing.empty())
+    return success();
+  auto points = plan(configs);
+  if (failed(points))
+    return failure();
+  for (auto [choice, point] : llvm::zip_equal(missing, *points))
+    known[choice] = point;
+  return success();
+}
+
 FailureOr<PlannedPoint> StageSearch::evaluate(const Choice &choice) {
-  auto found = known.find(choice);
-  if (found != known.end())
-    return found->second;
-  TrainConfig config = base;
-  for (auto [dimension, value] : llvm::zip_equal(dimensions, choice))
-    dimension.values[value](config);
-  FailureOr<PlannedPoint> point = plan(config);
-  if (succeeded(point))
-    known[choice] = *point;
-  return point;
+  if (failed(evaluateAll(choice)))
+    return failure();
+  return known.at(choice);
 }
 
 bool StageSearch::isBetter(const PlannedPoint &a, const PlannedPoint &b) const {
@@ -74,31 +88,28 @@ LogicalResult StageSearch::tryLean() {
   Choice lean;
   for (const Dimension &dimension : dimensions)
     lean.push_back(dimension.lean);
-  if (failed(evaluate(lean)))
-    return failure();
+  std::vector<Choice> choices = {lean};
   // Several layers together may keep less, or more.
   for (auto [index, dimension] : llvm::enumerate(dimensions))
     for (unsigned value = dimension.lean;
          dimension.isRecomputation && value < dimension.size(); ++value) {
-      Choice choice = lean;
-      choice[index] = value;
-      if (failed(evaluate(choice)))
-        return failure();
+      choices.push_back(lean);
+      choices.back()[index] = value;
     }
-  return success();
+  return evaluateAll(choices);
 }
 
 LogicalResult StageSearch::enumerate() {
   isComplete = true;
+  std::vector<Choice> all;
   Choice choice(dimensions.size(), 0);
   while (true) {
-    if (failed(evaluate(choice)))
-      return failure();
+    all.push_back(choice);
     size_t index = 0;
     while (index < choice.size() && ++choice[index] == dimensions[index].size())
       choice[index++] = 0;
     if (index == choice.size())
-      return success();
+      return evaluateAll(all);
   }
 }
 
@@ -136,9 +147,15 @@ static std::vector<unsigned> sample(const Dimension &dimension, bool finely) {
 /// beside the start counts.
 FailureOr<std::vector<std::vector<Effect>>>
 StageSearch::measure(const Choice &start, bool finely) {
-  FailureOr<PlannedPoint> from = evaluate(start);
-  if (failed(from))
+  std::vector<Choice> all = {start};
+  for (auto [index, dimension] : llvm::enumerate(dimensions))
+    for (unsigned value : sample(dimension, finely)) {
+      all.push_back(start);
+      all.back()[index] = value;
+    }
+  if (failed(evaluateAll(all)))
     return failure();
+  const PlannedPoint &from = known.at(start);
   std::vector<std::vector<Effect>> effects;
   for (auto [index, dimension] : llvm::enumerate(dimensions)) {
     std::vector<Effect> &own = effects.emplace_back();
@@ -146,11 +163,9 @@ StageSearch::measure(const Choice &start, bool finely) {
     for (unsigned value : sample(dimension, finely)) {
       Choice choice = start;
       choice[index] = value;
-      FailureOr<PlannedPoint> point = evaluate(choice);
-      if (failed(point))
-        return failure();
-      Effect effect{value, point->countedBytes - from->countedBytes,
-                    point->seconds - from->seconds};
+      const PlannedPoint &point = known.at(choice);
+      Effect effect{value, point.countedBytes - from.countedBytes,
+                    point.seconds - from.seconds};
       // What takes more of one and no less of the other is never proposed.
       bool isWorse = llvm::any_of(own, [&](const Effect &other) {
         return other.bytes <= effect.bytes && other.seconds <= effect.seconds;
@@ -212,9 +227,11 @@ LogicalResult StageSearch::climb() {
     if (failed(effects))
       return failure();
     std::vector<Proposal> proposals = propose(known.at(start), *effects);
+    std::vector<Choice> choices;
     for (const Proposal &proposal : ArrayRef(proposals).take_front(most))
-      if (failed(evaluate(proposal.choice)))
-        return failure();
+      choices.push_back(proposal.choice);
+    if (failed(evaluateAll(choices)))
+      return failure();
     if (isWorthwhile(getBest(), known.at(start)))
       continue;
     if (finely || !isShort)
@@ -275,16 +292,15 @@ LogicalResult StageSearch::refine() {
 
 LogicalResult StageSearch::tryRecomputation() {
   const Choice best = findBest();
+  std::vector<Choice> choices;
   for (auto [index, dimension] : llvm::enumerate(dimensions))
     for (unsigned value : {dimension.lean / 2, dimension.lean}) {
       if (!dimension.isRecomputation || isComplete)
         continue;
-      Choice choice = best;
-      choice[index] = value;
-      if (failed(evaluate(choice)))
-        return failure();
+      choices.push_back(best);
+      choices.back()[index] = value;
     }
-  return success();
+  return evaluateAll(choices);
 }
 
 /// Halves what is left below the value until that costs too much.

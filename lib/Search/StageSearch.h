@@ -32,9 +32,9 @@ struct Proposal {
 /// Plans of one stage, each made once.
 class StageSearch {
 public:
-  /// Called with each configuration; returns what its plan comes to.
-  using Planner =
-      llvm::function_ref<FailureOr<PlannedPoint>(const TrainConfig &)>;
+  /// Called with configurations; returns what the plan of each comes to.
+  using Planner = llvm::function_ref<FailureOr<std::vector<PlannedPoint>>(
+      ArrayRef<TrainConfig>)>;
 
   StageSearch(const TrainConfig &base, std::vector<Dimension> dimensions,
               const MemoryBudgets &budgets, Planner plan)
@@ -61,6 +61,8 @@ public:
   double getBound() const;
 
 private:
+  /// Makes those that are not known, together.
+  LogicalResult evaluateAll(ArrayRef<Choice> choices);
   FailureOr<PlannedPoint> evaluate(const Choice &choice);
   /// Whether `a` is to be preferred to `b`.
   bool isBetter(const PlannedPoint &a, const PlannedPoint &b) const;
