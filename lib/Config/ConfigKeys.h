@@ -67,9 +67,13 @@ struct ConfigKey {
   /// No function: it always may change something.
   IdleReason (*idle)(const TrainConfig &config);
 
-  /// Why it changes nothing in a run of `config`.
+  /// Why it changes nothing in a run of `config`: of a key that never changes
+  /// anything the note, unless another reason holds.
   IdleReason describeIdle(const TrainConfig &config) const {
-    return idle ? idle(config) : IdleReason();
+    const IdleReason reason = idle ? idle(config) : IdleReason();
+    if (state == KeyState::NoEffect && !*reason.why)
+      return {note};
+    return reason;
   }
 };
 

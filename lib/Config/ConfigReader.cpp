@@ -365,12 +365,14 @@ void ConfigReader::reportIdleKeys() {
     const IdleReason reason = row ? row->describeIdle(config) : IdleReason();
     if (!*reason.why || values.get(path) == getDefault(*row, context.hasNoFile))
       continue;
+    const bool never = row->state == KeyState::NoEffect;
     const std::string text =
-        ("changes nothing at stage " + Twine(config.stage) + ": " + reason.why)
-            .str();
+        "changes nothing " +
+        (never ? "here" : "at stage " + std::to_string(config.stage)) + ": " +
+        reason.why;
     if (*reason.advice && reporter.isOption(path))
       reporter.error(path, text + "; " + reason.advice + ", or leave it out");
-    else if (reporter.isOption(path))
+    else if (never || reporter.isOption(path))
       reporter.remark(path, text);
     else
       keysWith(text).push_back(path);

@@ -304,7 +304,12 @@ private:
       values.set(path, value);
       return;
     case KeyState::NoEffect:
-      if (!isInactive(row, value))
+      if (isInactive(row, value))
+        return;
+      // Which of several reasons holds is known when all is read.
+      if (row.idle)
+        values.set(path, value);
+      else
         reporter.remark(path, "changes nothing here: " + Twine(row.note));
       return;
     case KeyState::Refused:

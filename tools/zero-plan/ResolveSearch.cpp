@@ -111,7 +111,7 @@ LogicalResult SearchResolver::resolveOffload(bool mayOffload) {
 static bool haveOneSubject(Diagnostic &a, Diagnostic &b) {
   auto subject = [](Diagnostic &remark) {
     std::string text = remark.str();
-    return text.substr(0, text.find(" changes nothing at stage "));
+    return text.substr(0, text.find(" changes nothing "));
   };
   return a.getLocation() == b.getLocation() && subject(a) == subject(b);
 }

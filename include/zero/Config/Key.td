@@ -108,10 +108,12 @@ class Key<string keyPath, KeyType keyType, string keyDefault, string keyMeaning>
   list<Reason> idle = [];
 }
 
-/// Accepted; nothing depends on it, for this reason.
-class NoEffect<string why> {
+/// Accepted; nothing depends on it, for this reason, or the first of `reasons` that
+/// holds: what is true of one stage need not be of another.
+class NoEffect<string why, list<Reason> reasons = []> {
   string state = "NoEffect";
   string note = why;
+  list<Reason> idle = reasons;
 }
 /// Only the default is accepted: the reason, and what to do instead.
 class Refused<string whyAndAdvice> {

@@ -1,7 +1,8 @@
 //===- OtherKeys.td - the keys of reports, checkpoints and files ---*- tablegen -*-===//
 
-defvar kKernelQueue =
-    "reads and writes are queued in the kernel, each as soon as there is room";
+defvar kInFlight =
+    "as many reads and writes are in flight as aio.queue_depth says: queued in the kernel "
+    "by io_uring, or where that is refused on as many threads, up to 16";
 defvar kOwnMetrics =
     "the executable reports for itself: --metrics writes every update to a file";
 
@@ -55,12 +56,13 @@ def : Key<"aio.queue_depth", Count, "8",
     "reads and writes of a rank in flight together">, AtMost<4096>,
     Field<Files, "queueDepth">, Idle<[NoFiles]>;
 def : Key<"aio.intra_op_parallelism", Count, "1", "threads of a read">,
-    NoEffect<kKernelQueue>;
-def : Key<"aio.thread_count", Count, "1", "threads of a read">, NoEffect<kKernelQueue>;
+    NoEffect<kInFlight, [NoFiles]>;
+def : Key<"aio.thread_count", Count, "1", "threads of a read">,
+    NoEffect<kInFlight, [NoFiles]>;
 def : Key<"aio.single_submit", Bool, "false", "submit reads one by one">,
-    NoEffect<kKernelQueue>;
+    NoEffect<kInFlight, [NoFiles]>;
 def : Key<"aio.overlap_events", Bool, "true", "submit reads while others complete">,
-    NoEffect<kKernelQueue>;
+    NoEffect<kInFlight, [NoFiles]>;
 def : Key<"aio.use_gds", Bool, "false", "GPUDirect Storage">,
     Refused<"states are updated on the host, and are read to its memory; leave it out">;
 

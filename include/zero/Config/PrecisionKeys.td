@@ -1,8 +1,8 @@
 //===- PrecisionKeys.td - the keys of types and of gradients -------*- tablegen -*-===//
 
 defvar kSameMean =
-    "16-bit sums over ranks are scaled by a power of two, so that they do not "
-    "overflow; the mean is the same";
+    "where the model computes in f16, sums over ranks are scaled by a power of two, so "
+    "that they do not overflow; bf16 and f32 have room for them. The mean is the same";
 
 // Precision.
 def : Key<"fp16", Object, "null", "16-bit training with a scaled loss">;

@@ -104,6 +104,21 @@ def NoFiles : Reason<[{!findFiles(config)}],
 def NoParameterFiles : Reason<[{!findParameterFiles(config)}],
     "parameters are not kept in files", "give offload-param=nvme">;
 
+// What holds in place of the note of a key that never changes anything.
+def WholeEverywhere : Reason<[{config.stage == 0}],
+    "stage 0 keeps gradients whole on every rank, and all-reduces them">;
+def UpdatedEverywhere : Reason<[{config.stage == 0}],
+    "at stage 0 every rank updates whole parameters, and none is sent">;
+def GatheredForUses : Reason<[{config.stage == 3}],
+    "stage 3 gathers parameters for their uses, and after the update only those that "
+    "stay whole">;
+def AddedUpInOneBuffer : Reason<[{!config.reducesEveryMicroBatch()}],
+    "gradients of micro-batches are added up in the buffer that is reduced">;
+def OneRangeEach : Reason<[{
+    config.stage == 2 && config.layout == zrt::Layout::Contiguous}],
+    "with the layout `contiguous` each rank owns one range of a group; `bucketed` "
+    "divides each bucket among all ranks">;
+
 //===----------------------------------------------------------------------===//
 // Keys
 //===----------------------------------------------------------------------===//

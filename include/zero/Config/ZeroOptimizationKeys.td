@@ -56,23 +56,27 @@ def : Key<"zero_optimization.stage3_max_reuse_distance", Size, "1000000000",
     Planned<"max_reuse_distance">, Searched, Idle<[NotGathered]>;
 def : Key<"zero_optimization.contiguous_gradients", Bool, "true",
     "copy gradients into one buffer">,
-    NoEffect<"gradients are computed in place in the bucket">;
+    NoEffect<"gradients are computed in the buffer that is reduced, or added up there",
+             [AddedUpInOneBuffer]>;
 def : Key<"zero_optimization.reduce_scatter", Bool, "true",
     "reduce-scatter instead of all-reduce">,
-    NoEffect<"the stage says how gradients are reduced; the result is the same">;
+    NoEffect<"each rank receives the sums of its own slices; an all-reduce would send "
+      "all to all, with the same result", [WholeEverywhere]>;
 def : Key<"zero_optimization.use_multi_rank_bucket_allreduce", Bool, "true",
     "reduce the slices of several owners at once">,
-    NoEffect<"a bucket is one reduce-scatter">;
+    NoEffect<"a bucket is reduced to all of its owners at once", [WholeEverywhere]>;
 def : Key<"zero_optimization.allgather_partitions", Bool, "true",
     "gather updated parameters instead of broadcasting them">,
-    NoEffect<"what a stage divides is gathered, and nothing is broadcast; the result is the same">;
+    NoEffect<"updated parameters are gathered, and nothing is broadcast; the result is "
+      "the same", [UpdatedEverywhere, GatheredForUses]>;
 def : Key<"zero_optimization.sub_group_size", Size, "1000000000",
     "most elements of one rank that the host updates together, unless a segment has "
     "more (offload_optimizer); 0: a segment each">, Field<Offload, "subGroupSize">,
     Option<"sub-group-size">, Searched, Idle<[NotOffloaded]>;
 def : Key<"zero_optimization.round_robin_gradients", Bool, "false",
     "distribute gradients round-robin for offloading">,
-    NoEffect<"the layout says which rank owns which gradients; the result is the same">;
+    NoEffect<"each bucket is divided among all ranks, which copy their slices at the "
+      "same time", [WholeEverywhere, OneRangeEach]>;
 def : Key<"zero_optimization.elastic_checkpoint", Bool, "false",
     "write checkpoints for any rank count">,
     NoEffect<"every checkpoint can be resumed with any rank count and stage">;
