@@ -179,9 +179,11 @@ static void updatePartition(OpBuilder &builder, PartitionOp partition,
 static void remarkBucketSize(StepOp step, ArrayRef<PartitionOp> trained,
                              int64_t bucketElements) {
   int64_t count = 0, largest = 0;
+  bool isContiguous = false;
   for (PartitionOp partition : trained) {
     if (!partition.hasShardedOptimizer() || partition.hasShardedParameters())
       continue;
+    isContiguous |= partition.getLayout() == LayoutKind::Contiguous;
     for (auto [begin, end] :
          partition.getSegmentsIn(0, partition.getFlatElements()))
       if (end - begin > bucketElements) {
@@ -194,8 +196,12 @@ static void remarkBucketSize(StepOp step, ArrayRef<PartitionOp> trained,
         << "the all-gather bucket of " << bucketElements
         << " elements (allgather_bucket_size) has no effect on " << count
         << (count == 1 ? " segment" : " segments") << " of up to " << largest
-        << " elements, which are gathered whole; a smaller reduce bucket "
-           "(reduce_bucket_size) makes smaller segments";
+        << " elements, which are gathered whole; "
+        << (isContiguous
+                ? "the layout contiguous has one for all buckets of a group, "
+                  "and bucketed one for each (zero.layout)"
+                : "a smaller reduce bucket (reduce_bucket_size) makes smaller "
+                  "segments");
 }
 
 static void refreshResident(OpBuilder &builder, StepOp step,
