@@ -71,6 +71,9 @@ def : Key<"compile", Block, "null", "DeepCompile">,
     NoEffect<"the whole step is compiled ahead of time">;
 def : Key<"graph_harvesting", Bool, "false", "capture CUDA graphs">,
     NoEffect<"the schedule is fixed at compile time">;
+def : Key<"disable_python_gc", Bool, "false",
+    "keep Python's cyclic garbage collector from running on its own">,
+    NoEffect<"the compiled step runs no Python">;
 def : Key<"activation_checkpointing", Object, "null",
     "recompute activations instead of keeping them">;
 def : Key<"activation_checkpointing.partition_activations", Bool, "false",

@@ -114,6 +114,10 @@ def GatheredForUses : Reason<[{config.stage == 3}],
     "stay whole">;
 def AddedUpInOneBuffer : Reason<[{!config.reducesEveryMicroBatch()}],
     "gradients of micro-batches are added up in the buffer that is reduced">;
+def NormIsNeeded : Reason<[{config.gradientClipping > 0}],
+    "gradient_clipping needs the norm">;
+def AlreadyAligned : Reason<[{config.stage == 3}],
+    "stage 3 begins each parameter at a multiple of 16 bytes">;
 def OneRangeEach : Reason<[{
     config.stage == 2 && config.layout == zrt::Layout::Contiguous}],
     "with the layout `contiguous` each rank owns one range of a group; `bucketed` "

@@ -69,6 +69,15 @@ def : Key<"zero_optimization.allgather_partitions", Bool, "true",
     "gather updated parameters instead of broadcasting them">,
     NoEffect<"updated parameters are gathered, and nothing is broadcast; the result is "
       "the same", [UpdatedEverywhere, GatheredForUses]>;
+def : Key<"zero_optimization.compute_grad_norm", Bool, "true",
+    "compute the global norm of gradients where nothing is clipped">,
+    NoEffect<"the read of gradients that finds values that are not finite gives the norm "
+      "as well", [NormIsNeeded]>;
+def : Key<"zero_optimization.parameter_alignment", Bool, "false",
+    "begin each parameter at a multiple of 16 bytes at stages 1 and 2, for kernels that "
+    "need it">,
+    NoEffect<"kernels take a parameter wherever it begins; stage 3 has each at a multiple "
+      "of 16 bytes", [AlreadyAligned]>;
 def : Key<"zero_optimization.sub_group_size", Size, "1000000000",
     "most elements of one rank that the host updates together, unless a segment has "
     "more (offload_optimizer); 0: a segment each">, Field<Offload, "subGroupSize">,
