@@ -34,8 +34,9 @@ def : Key<"checkpoint", Object, "null", "how checkpoints are written">;
 def : Key<"checkpoint.tag_validation", Text, "\"Warn\"",
     "compare the tags of the ranks">, NoEffect<"all ranks run one program">;
 def : Key<"checkpoint.load_universal", Bool, "false",
-    "read DeepSpeed's universal checkpoints">,
-    Refused<"give weights by parameter name with --weights">;
+    "read universal checkpoints, which other ranks may have written">,
+    NoEffect<"--resume reads a checkpoint of any ranks, mesh and stage, and "
+      "zero-convert-checkpoint makes one of DeepSpeed's, universal or not">;
 def : Key<"checkpoint.use_node_local_storage", Bool, "false",
     "write to node-local disks">,
     Refused<"all ranks write checkpoints to one file system; leave it out">;

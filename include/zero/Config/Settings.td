@@ -118,6 +118,8 @@ def NormIsNeeded : Reason<[{config.gradientClipping > 0}],
     "gradient_clipping needs the norm">;
 def AlreadyAligned : Reason<[{config.stage == 3}],
     "stage 3 begins each parameter at a multiple of 16 bytes">;
+def NotRounded : Reason<[{config.precision == zrt::DataType::F32}],
+    "the model computes in f32, with the weights that a checkpoint has">;
 def OneRangeEach : Reason<[{
     config.stage == 2 && config.layout == zrt::Layout::Contiguous}],
     "with the layout `contiguous` each rank owns one range of a group; `bucketed` "

@@ -90,9 +90,10 @@ def : Key<"zero_optimization.elastic_checkpoint", Bool, "false",
     "write checkpoints for any rank count">,
     NoEffect<"every checkpoint can be resumed with any rank count and stage">;
 def : Key<"zero_optimization.load_from_fp32_weights", Bool, "true",
-    "restore master weights from f32">,
-    Refused<"a checkpoint always restores master weights as they were; to start from "
-      "16-bit weights, use zero-checkpoint export and --weights">;
+    "restore master weights from f32; false: from those of 16 bits">,
+    NoEffect<"--resume restores master weights as they were, and 16-bit ones are rounded "
+      "from them; to begin with 16-bit weights give their file with --weights",
+      [NotRounded]>;
 def : Key<"zero_optimization.stage3_gather_16bit_weights_on_model_save", Bool, "false",
     "gather whole weights when saving">, NoEffect<kWholeWeights>;
 def : Key<"zero_optimization.stage3_gather_fp16_weights_on_model_save", Bool, "false",
