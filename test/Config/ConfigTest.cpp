@@ -1,6 +1,8 @@
 // What each block of a configuration means.
 #include "ConfigTesting.h"
 
+#include <limits>
+
 using namespace mlir::zero;
 using namespace mlir::zero::testing;
 
@@ -31,6 +33,42 @@ TEST(Config, DefaultsOfTheFileAreThoseOfTheStruct) {
   EXPECT_EQ(read.splitMaster, expected.splitMaster);
   EXPECT_EQ(read.layout, expected.layout);
   EXPECT_EQ(read.alignment, expected.alignment);
+}
+
+/// What DeepSpeed's documentation says; an empty file means it here, too.
+TEST(Config, ZeroKeysHaveDeepSpeedsDefaults) {
+  for (int64_t stage : {0, 1, 2, 3}) {
+    SCOPED_TRACE(stage);
+    TrainConfig config = valid(R"("zero_optimization": {"stage": )" +
+                               std::to_string(stage) + "}");
+    EXPECT_EQ(config.reduceBucketSize, int64_t(5e8));
+    EXPECT_EQ(config.allgatherBucketSize, int64_t(5e8));
+    EXPECT_EQ(config.prefetchBucketSize, int64_t(5e7));
+    EXPECT_EQ(config.parameterPersistenceThreshold, int64_t(1e5));
+    EXPECT_EQ(config.modelPersistenceThreshold,
+              std::numeric_limits<int64_t>::max());
+    EXPECT_EQ(config.maxLiveParameters, int64_t(1e9));
+    EXPECT_EQ(config.maxReuseDistance, int64_t(1e9));
+    EXPECT_EQ(config.overlapCommunication, stage == 3);
+    EXPECT_TRUE(config.ignoreUnusedParameters);
+  }
+}
+
+/// Without a file buckets are small and nothing is kept whole, so that a
+/// schedule shows what moves; the page of all keys lists these.
+TEST(Config, WithoutAFileSizesAreForReaders) {
+  ConfigContext context;
+  context.hasNoFile = true;
+  context.options = {{"stage", "3"}};
+  Parsed parsed = parse(R"({"train_micro_batch_size_per_gpu": 1})", context);
+  ASSERT_TRUE(parsed.config.has_value()) << parsed.messages;
+  EXPECT_EQ(parsed.config->reduceBucketSize, 4194304);
+  EXPECT_EQ(parsed.config->allgatherBucketSize, 4194304);
+  EXPECT_EQ(parsed.config->prefetchBucketSize, int64_t(5e7));
+  EXPECT_EQ(parsed.config->parameterPersistenceThreshold, 0);
+  EXPECT_EQ(parsed.config->maxLiveParameters, int64_t(1e9));
+  EXPECT_EQ(parsed.config->maxReuseDistance, 0);
+  EXPECT_FALSE(parsed.config->overlapCommunication);
 }
 
 TEST(Config, ZeroKeysTakeScientificNumbers) {
