@@ -98,9 +98,10 @@ std::optional<TrainConfig> mlir::zero::parseTrainConfig(
   if (context.ranks && (*context.ranks < 1 || *context.ranks > kMaxCount))
     reporter.error("", "found " + Twine(*context.ranks) +
                            " ranks, wanted 1 to " + Twine(kMaxCount));
+  // Options may stand for any key.
+  const bool areOptionsKnown = !reporter.hasErrors();
   ConfigValues values = validateKeys(*object, context.hasNoFile, reporter);
-  // Values that failed would only give messages that follow from the first.
-  if (reporter.hasErrors())
+  if (!areOptionsKnown)
     return std::nullopt;
   TrainConfig config = readConfig(*object, values, options, context, reporter);
   if (reporter.hasErrors())

@@ -20,6 +20,42 @@ constexpr StringRef kTrainKey = "train_batch_size";
 constexpr StringRef kMicroKey = "train_micro_batch_size_per_gpu";
 constexpr StringRef kAccumulationKey = "gradient_accumulation_steps";
 
+// The keys that faults between several depend on; a block is all in it.
+using Keys = std::initializer_list<StringRef>;
+constexpr Keys kMeshKeys = {"zero.mesh",
+                            "zero.shard_axes",
+                            "tensor_parallel",
+                            "expert_parallel",
+                            "sequence_parallel_size",
+                            "use_data_before_expert_parallelism",
+                            "zero_optimization.mics_shard_size"};
+constexpr Keys kBatchKeys = {kTrainKey, kMicroKey, kAccumulationKey};
+constexpr Keys kPrecisionKeys = {"fp16.enabled", "bf16.enabled",
+                                 "bfloat16.enabled"};
+constexpr Keys kStageKeys = {"zero_optimization.stage"};
+constexpr Keys kQuantizationKeys = {
+    "zero_optimization.zero_hpz_partition_size",
+    "zero_optimization.zero_quantized_weights",
+    "zero_optimization.zero_quantized_nontrainable_weights",
+    "zero_optimization.zero_quantized_gradients",
+    "zero_optimization.zeropp_loco_param",
+    "zero.quantized_weights_bits",
+    "zero.quantized_nontrainable_weights_bits",
+    "zero.quantized_gradients_bits",
+    "zero.quantized_gradients_within",
+    "zero.quantization_block"};
+constexpr Keys kOffloadKeys = {"zero_optimization.offload_optimizer",
+                               "zero_optimization.offload_param",
+                               "zero_optimization.cpu_offload",
+                               "zero_optimization.cpu_offload_param",
+                               "zero.state_tiers",
+                               "zero.offload_nvme_min_bytes",
+                               "aio"};
+constexpr Keys kCheckpointKeys = {"activation_checkpointing",
+                                  "zero.checkpoint_activations"};
+constexpr Keys kPipelineKeys = {"zero.pipeline_schedule",
+                                "zero.pipeline_chunks"};
+
 /// The three keys of which any two give the third.
 struct BatchKeys {
   std::optional<int64_t> train, micro, accumulation;
@@ -34,16 +70,26 @@ public:
         reporter(reporter) {}
 
   TrainConfig run() {
-    readMesh(root, values, context, reporter, config);
-    if (reporter.hasErrors())
-      return std::move(config);
+    if (areSound({kMeshKeys})) {
+      const unsigned before = reporter.countErrors();
+      readMesh(root, values, context, reporter, config);
+      hasMesh = reporter.countErrors() == before;
+    }
     values.readFields(config, {""});
-    readBatch();
-    readPrecision();
-    readLossScale();
-    readOptimizer(root, values, reporter, config);
+    if (hasMesh && areSound({kBatchKeys}))
+      readBatch();
+    if (areSound({kPrecisionKeys}))
+      readPrecision();
+    if (areSound({kPrecisionKeys, {"fp16"}}))
+      readLossScale();
+    if (areSound({{"optimizer", "scheduler"}}))
+      readOptimizer(root, values, reporter, config);
     readZero();
-    readCommunicationType();
+    if (areSound({kPrecisionKeys,
+                  kBatchKeys,
+                  kStageKeys,
+                  {"communication_data_type", "zero.deterministic"}}))
+      readCommunicationType();
     recordGiven();
     reportIdleKeys();
     if (!values.has("optimizer") && !reporter.hasErrors() && !context.hasNoFile)
@@ -53,6 +99,15 @@ public:
   }
 
 private:
+  /// Whether it is known what the file means by all of these keys: a fault
+  /// between them does not follow from another one.
+  bool areSound(std::initializer_list<Keys> groups) const {
+    return llvm::all_of(groups, [&](Keys keys) {
+      return llvm::all_of(keys,
+                          [&](StringRef key) { return values.isSound(key); });
+    });
+  }
+
   void readBatch();
   bool readMicroBatch(BatchKeys &keys);
   bool deriveAccumulation(BatchKeys &keys);
@@ -75,6 +130,8 @@ private:
   const OtherOptions &options;
   const ConfigContext &context;
   Reporter &reporter;
+  /// The ranks and their axes are known.
+  bool hasMesh = false;
   TrainConfig config;
 };
 } // namespace
@@ -182,7 +239,8 @@ void ConfigReader::readPrecision() {
   config.precision = half    ? zrt::DataType::F16
                      : brain ? zrt::DataType::BF16
                              : zrt::DataType::F32;
-  readGradientType();
+  if (areSound({kBatchKeys, {"data_types"}}))
+    readGradientType();
 }
 
 void ConfigReader::readGradientType() {
@@ -263,18 +321,25 @@ void ConfigReader::readZero() {
     config.overlapCommunication = config.stage == 3;
   if (!values.has("zero.loss_mean"))
     config.lossMean.reset();
-  if (config.splitMaster && config.precision != zrt::DataType::BF16)
+  if (areSound({kPrecisionKeys}) && config.splitMaster &&
+      config.precision != zrt::DataType::BF16)
     reporter.error("zero.split_master",
                    Twine("is for bf16 only, whose values are prefixes of f32 "
                          "ones; the precision is ") +
                        nameOf(config.precision));
-  readSecondary(values, reporter, config);
-  readQuantization(values, reporter, config);
+  if (hasMesh && areSound({kStageKeys, kMeshKeys, kQuantizationKeys})) {
+    readSecondary(values, reporter, config);
+    readQuantization(values, reporter, config);
+  }
   readStateTiers();
   readSharding();
-  readOffload(values, reporter, config);
-  readCheckpoint(values, options, reporter, config);
-  checkModelAxes(values, reporter, config);
+  if (areSound({kStageKeys, kOffloadKeys}))
+    readOffload(values, reporter, config);
+  if (areSound({kCheckpointKeys}))
+    readCheckpoint(values, options, reporter, config);
+  if (hasMesh && areSound({kStageKeys, kPrecisionKeys, kQuantizationKeys,
+                           kOffloadKeys, kCheckpointKeys, kPipelineKeys}))
+    checkModelAxes(values, reporter, config);
   readGroups();
 }
 

@@ -9,9 +9,10 @@ namespace mlir::zero {
 /// Options that no key stands for, by name.
 using OtherOptions = llvm::StringMap<llvm::json::Value>;
 
-/// Builds the configuration from `values`, which passed validation; `root` is
-/// the file that they came from. Faults between keys, such as batch sizes that
-/// do not agree, are reported; the result counts only when there was none.
+/// Builds the configuration from `values`, which are validated; `root` is the
+/// file that they came from. Faults between keys, such as batch sizes that do
+/// not agree, are reported, unless they may follow from a key that is not
+/// sound; the result counts only when there was no error.
 TrainConfig readConfig(const llvm::json::Object &root,
                        const ConfigValues &values, const OtherOptions &options,
                        const ConfigContext &context, Reporter &reporter);

@@ -115,6 +115,12 @@ json::Value ConfigValues::get(StringRef path) const {
   return getDefault(getConfigKey(getTablePath(path)), hasNoFile);
 }
 
+bool ConfigValues::isSound(StringRef path) const {
+  return llvm::none_of(faulty, [&](StringRef fault) {
+    return fault == path || isWithin(fault, path) || isWithin(path, fault);
+  });
+}
+
 std::vector<std::string> ConfigValues::paths() const {
   std::vector<std::string> paths;
   for (const auto &entry : values)
@@ -227,6 +233,11 @@ public:
     }
   }
 
+  void refuse(StringRef path, const Twine &message) {
+    reporter.error(path, message);
+    values.setFaulty(path);
+  }
+
   ConfigValues take() { return std::move(values); }
 
   /// One remark about all keys that are "auto".
@@ -268,6 +279,8 @@ private:
       else
         reporter.error(path, "unknown key; the nearest known one is '" +
                                  Twine(nearest) + "'");
+      // It may be meant for that one.
+      values.setFaulty(nearest.empty() ? path : nearest);
       return;
     }
     if (value.getAsString() == "auto" && row->type != KeyType::Object &&
@@ -278,16 +291,12 @@ private:
     }
     if (value.getAsNull() && StringRef(row->defaultValue) == "null")
       return;
-    if (!hasType(*row, value)) {
-      reporter.error(path, "found " + print(value) + ", wanted " +
-                               describeType(*row));
-      return;
-    }
-    if (row->state == KeyState::Supported && !fitsFloat(value)) {
-      reporter.error(path, "found " + print(value) +
-                               ", which f32 cannot hold; give at most 3.4e38");
-      return;
-    }
+    if (!hasType(*row, value))
+      return refuse(path,
+                    "found " + print(value) + ", wanted " + describeType(*row));
+    if (row->state == KeyState::Supported && !fitsFloat(value))
+      return refuse(path, "found " + print(value) +
+                              ", which f32 cannot hold; give at most 3.4e38");
     checkValue(*row, value, siblings, path);
   }
 
@@ -346,10 +355,10 @@ private:
 
 ConfigValues mlir::zero::validateKeys(const json::Object &root, bool hasNoFile,
                                       Reporter &reporter) {
-  for (const auto &[path, line] : reporter.getLines().repeated)
-    reporter.error(path, "is in the file twice, again in line " + Twine(line) +
-                             "; keep one");
   Validator validator(hasNoFile, reporter);
+  for (const auto &[path, line] : reporter.getLines().repeated)
+    validator.refuse(path, "is in the file twice, again in line " +
+                               Twine(line) + "; keep one");
   validator.checkObject(root, nullptr, "");
   validator.reportAutomatic();
   return validator.take();

@@ -42,6 +42,7 @@ public:
   void error(llvm::StringRef key, const llvm::Twine &message);
   void remark(llvm::StringRef key, const llvm::Twine &message);
   bool hasErrors() const { return errors != 0; }
+  unsigned countErrors() const { return errors; }
   /// More errors would not be read; they are not kept.
   bool isFull() const { return errors >= kMostErrors; }
   const KeyLines &getLines() const { return lines; }
@@ -71,6 +72,8 @@ public:
     values.insert_or_assign(path, &value);
   }
   void setAuto(llvm::StringRef path) { automatic.insert(path); }
+  /// What the file means by the key is not known: an error was reported.
+  void setFaulty(llvm::StringRef path) { faulty.push_back(path.str()); }
 
   /// True when the file gives a value of its own.
   bool has(llvm::StringRef path) const { return values.count(path); }
@@ -78,6 +81,8 @@ public:
   std::vector<std::string> paths() const;
   /// True when the file says "auto".
   bool isAuto(llvm::StringRef path) const { return automatic.contains(path); }
+  /// Whether it is known what the file means by the key, and by all in it.
+  bool isSound(llvm::StringRef path) const;
 
   bool boolean(llvm::StringRef path) const;
   int64_t integer(llvm::StringRef path) const;
@@ -101,9 +106,11 @@ private:
   bool hasNoFile;
   llvm::StringMap<const llvm::json::Value *> values;
   llvm::StringSet<> automatic;
+  std::vector<std::string> faulty;
 };
 
 /// Checks every key of `root` against the table and returns those that count.
+/// After an error the values of other keys count all the same.
 ConfigValues validateKeys(const llvm::json::Object &root, bool hasNoFile,
                           Reporter &reporter);
 

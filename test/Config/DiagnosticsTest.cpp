@@ -78,6 +78,62 @@ TEST(Diagnostics, TypesAndRanges) {
             "numbers from 0 to below 1\n");
 }
 
+/// Both are shown at once, but for what may follow from the first.
+TEST(Diagnostics, FaultsBetweenKeysBesideFaultsOfOne) {
+  const std::string batch =
+      "c.json:2: error: train_batch_size: found 8, but 1 sample x 2 "
+      "accumulation steps x 1 rank are 2; leave one of the three keys out\n";
+  const std::string keys =
+      R"("train_batch_size": 8, "gradient_accumulation_steps": 2,)";
+  EXPECT_EQ(invalid(keys + "\n\"foo\": 1"),
+            "c.json:3: error: foo: unknown key, like none of those that "
+            "docs/Configuration.md lists\n" +
+                batch);
+  EXPECT_EQ(invalid(keys + "\n\"gradient_clipping\": \"1\""),
+            "c.json:3: error: gradient_clipping: found \"1\", wanted a number "
+            "of 0 or more\n" +
+                batch);
+  // Two of one block, of which each counts by itself.
+  EXPECT_EQ(invalid(R"("zero_optimization": {"stage": 0, "offload_optimizer":
+      {"device": "cpu"}, "reduce_bucket_size": "big"})"),
+            "c.json:3: error: zero_optimization.reduce_bucket_size: found "
+            "\"big\", wanted an integer of 1 or more\n"
+            "c.json:3: error: zero_optimization.offload_optimizer.device: "
+            "stage 0 keeps all optimizer states on every rank's device; give "
+            "a stage of 1 to 3, or leave it out\n");
+  // Faults of the mesh and of others.
+  EXPECT_EQ(invalid(R"("zero": {"mesh": {"data": 3}},
+      "optimizer": {"type": "Adem"})",
+                    2),
+            "c.json:2: error: zero.mesh: the mesh data=3 has 3 ranks, and 2 "
+            "are asked for; give one of the two\n"
+            "c.json:3: error: optimizer.type: \"Adem\" is not supported; use "
+            "one of " +
+                listOptimizerRules() + ", in any case\n");
+}
+
+TEST(Diagnostics, WhatMayFollowFromAFaultIsNotSaid) {
+  for (const char *fault :
+       {R"("gradient_accumulation_stepz": 4)",
+        R"("zero": {"mesh": {"data": "2"}})", R"("zero": 3)",
+        R"("zero_optimization": {"mics_shard_size": 1.5})",
+        "\"gradient_accumulation_steps\": 4,\n"
+        "\"gradient_accumulation_steps\": 8"}) {
+    const std::string messages =
+        invalid(R"("train_batch_size": 8, )" + std::string(fault));
+    EXPECT_EQ(llvm::StringRef(messages).count("error:"), 1u) << messages;
+  }
+  // Neither the stage nor what goes with it is known.
+  EXPECT_EQ(invalid(R"("zero_optimization": {"stage": 5,
+      "offload_optimizer": {"device": "cpu"}})"),
+            "c.json:2: error: zero_optimization.stage: found 5, wanted an "
+            "integer from 0 to 3\n");
+  EXPECT_EQ(invalid(R"("optimizer": {"type": "SGD", "params": {
+      "nesterov": true, "momentun": 0.9}})"),
+            "c.json:3: error: optimizer.params.momentun: unknown key; the "
+            "nearest known one is 'optimizer.params.momentum'\n");
+}
+
 TEST(Diagnostics, NestingHasALimit) {
   const std::string message =
       "c.json:3: error: objects and arrays are nested more than 100 deep; no "
