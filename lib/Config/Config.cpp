@@ -65,7 +65,8 @@ static ConfigDiagnostic describeSyntaxError(llvm::Error error) {
 std::optional<TrainConfig> mlir::zero::parseTrainConfig(
     StringRef written, const ConfigContext &context,
     llvm::SmallVectorImpl<ConfigDiagnostic> &diagnostics) {
-  const std::string text = toStrictJson(written);
+  const StrictJson strict = toStrictJson(written);
+  const std::string &text = strict.text;
   if (hasByteOrderMark(text)) {
     diagnostics.push_back({ConfigSeverity::Error, "", 1, kByteOrderMark});
     return std::nullopt;
@@ -82,6 +83,9 @@ std::optional<TrainConfig> mlir::zero::parseTrainConfig(
   llvm::Expected<json::Value> root = json::parse(text);
   if (!root) {
     diagnostics.push_back(describeSyntaxError(root.takeError()));
+    if (!strict.hint.empty())
+      diagnostics.back() = {ConfigSeverity::Error, "", strict.hintLine,
+                            "is not JSON: " + strict.hint};
     return std::nullopt;
   }
   const json::Object *object = root->getAsObject();

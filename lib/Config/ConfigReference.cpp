@@ -12,10 +12,13 @@ static constexpr StringRef kIntroduction =
     R"(<!-- Written by tools/generate-docs from include/zero/Config/Settings.td. -->
 # Configuration
 
-DeepSpeed JSON files are read unchanged: comments (`//`, `#`, `/* */`), a comma too many
-or too few at the end of a line and keys without quotes are no errors, and the keys
-`zero_optimization.stage3_...` may be written without `stage3_`. Every key that a file
-may contain is below, with DeepSpeed's default. A key is in one of three states:
+DeepSpeed JSON files are read unchanged. DeepSpeed takes them as Hjson, and of that no
+error here are comments (`//`, `#`, `/* */`), a comma too many or too few at the end of a
+line, single quotes, keys without quotes, and strings without quotes, which go to the end
+of their line with all commas and brackets there. Strings of several lines (`'''`) are not
+read. The keys `zero_optimization.stage3_...` may be written without `stage3_`. Every key
+that a file may contain is below, with DeepSpeed's default. A key is in one of three
+states:
 
 - **supported**: it is carried out.
 - **no effect**: accepted, since results do not depend on it here; a value other
@@ -26,10 +29,11 @@ may contain is below, with DeepSpeed's default. A key is in one of three states:
 
 An unknown key is an error that suggests a known one near it. Messages start
 with file and line, and all errors of a file are shown at once, those between several
-keys included, but for those that may follow from another one. `"auto"` is treated as if the key were absent, and so is
-`null` where the default is `null`; `--set KEY=VALUE` of `zero-compile` and `zero-plan`
-gives it, or any other key, a value. The block `zero` is this project's own. Many keys
-have an option of `zero-pipeline`, which stands for the key's value in the file.
+keys included, but for those that may follow from another one. `"auto"` is treated as
+if the key were absent, and so is `null` where the default is `null`; `--set KEY=VALUE`
+of `zero-compile` and `zero-plan` gives it, or any other key, a value. The block `zero`
+is this project's own. Many keys have an option of `zero-pipeline`, which stands for the
+key's value in the file.
 
 )";
 

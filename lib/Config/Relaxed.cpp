@@ -13,10 +13,11 @@ class Relaxed {
 public:
   explicit Relaxed(StringRef text) : text(text) {}
 
-  std::string run() {
+  StrictJson run() {
     while (!rest().empty())
       step();
-    return std::move(out);
+    result.text = std::move(out);
+    return std::move(result);
   }
 
 private:
@@ -34,8 +35,21 @@ private:
       space();
     else if (StringRef("{}[],:").contains(c))
       punctuation(c);
+    else if (rest().starts_with("'''"))
+      severalLines();
+    else if (c == '\'')
+      singleQuoted();
+    else if (c == '"')
+      copyString(endOfString());
+    else if (wantsValue())
+      unquoted();
     else
-      word(c == '"' ? endOfString() : endOfWord());
+      word(endOfWord());
+  }
+
+  /// Whether a value is next in an object or array, not a key.
+  bool wantsValue() const {
+    return !open.empty() && (open.back() == '[' || isBehindColon);
   }
 
   /// Spaces in the place of a comment.
@@ -62,27 +76,116 @@ private:
 
   void punctuation(char c) {
     const bool closes = c == '}' || c == ']';
+    if (closes && !open.empty())
+      open.pop_back();
     if (closes && last == Token::Comma)
       out[lastEnd - 1] = ' ';
-    if (c == '{' || c == '[')
+    if (c == '{' || c == '[') {
       separate();
+      open.push_back(c);
+    }
     // A comma that nothing is before stays, for the parser to show.
     const bool separates = c == ',' && last == Token::Value;
     copy(position + 1, separates ? Token::Comma
                        : closes  ? Token::Value
                                  : Token::Other);
+    isBehindColon = c == ':';
   }
 
-  /// A string or what is written without quotes: a key, where a colon follows.
+  void copyString(size_t end) {
+    separate();
+    copy(end, Token::Value);
+  }
+
+  /// What is written without quotes where no value is: a key, where a colon
+  /// follows.
   void word(size_t end) {
     separate();
-    const bool isQuoted = text[position] == '"';
     const bool isKey = text.drop_front(end).ltrim().starts_with(":");
-    if (isKey && !isQuoted)
+    if (isKey)
       out += '"';
     copy(end, Token::Value);
-    if (isKey && !isQuoted)
+    if (isKey)
       out += '"';
+  }
+
+  /// A value without quotes: a number, true, false or null, or else a string,
+  /// to which all of its line belongs.
+  void unquoted() {
+    separate();
+    const StringRef line = rest().take_until([](char c) { return c == '\n'; });
+    const size_t delimiter =
+        std::min({line.find_first_of(",]}#"), line.find("//"), line.find("/*"),
+                  line.size()});
+    const StringRef word = line.take_front(delimiter).rtrim();
+    llvm::Expected<json::Value> value = json::parse(word);
+    const bool isValue = bool(value);
+    llvm::consumeError(value.takeError());
+    if (isValue)
+      return copy(position + word.size(), Token::Value);
+    const StringRef string = line.rtrim();
+    if (StringRef(",]}").contains(string.back()))
+      hint("the string '" + string +
+           "' has no quotes, so that it goes to the end of its line; write "
+           "\"" +
+           string.take_front(string.find_first_of(",]}")).rtrim() + "\"");
+    quote(string, position + string.size());
+  }
+
+  /// A string in single quotes, whose escapes are those of JSON and \'.
+  void singleQuoted() {
+    separate();
+    std::string string;
+    for (size_t at = position + 1; at < text.size(); ++at) {
+      if (text[at] == '\'')
+        return write(string, at + 1);
+      if (text[at] == '\n')
+        break;
+      if (text[at] == '\\' && at + 1 < text.size() && text[at + 1] != '\'')
+        string += text[at++];
+      else if (text[at] == '\\' && at + 1 < text.size())
+        ++at;
+      else if (text[at] == '"')
+        string += '\\';
+      string += text[at];
+    }
+    hint("a string that begins with ' ends in its line with another one");
+    copy(text.size(), Token::Other);
+  }
+
+  void severalLines() {
+    hint("strings of several lines, between ''', are not read; write one line "
+         "in quotes");
+    copy(text.size(), Token::Other);
+  }
+
+  /// Writes `string`, which is JSON but for its quotes, in place of what goes
+  /// to `end`.
+  void write(StringRef string, size_t end) {
+    out += '"';
+    out += string;
+    out += '"';
+    position = end;
+    finish(Token::Value);
+  }
+
+  /// The same of any text.
+  void quote(StringRef string, size_t end) {
+    std::string escaped;
+    for (char c : string) {
+      if (c == '"' || c == '\\')
+        escaped += '\\';
+      escaped += c == '\t' ? ' ' : c;
+    }
+    write(escaped, end);
+  }
+
+  /// The first one counts.
+  void hint(const llvm::Twine &message) {
+    if (!result.hint.empty())
+      return;
+    result.hint = message.str();
+    result.hintLine = 1 + text.take_front(position).count('\n');
   }
 
   /// A comma behind a value that has none and ends its line.
@@ -94,9 +197,15 @@ private:
   void copy(size_t end, Token kind) {
     out += text.slice(position, end);
     position = end;
+    finish(kind);
+  }
+
+  /// A token is written.
+  void finish(Token kind) {
     last = kind;
     lastEnd = out.size();
     hasNewLine = false;
+    isBehindColon = false;
   }
 
   size_t endOfString() const {
@@ -106,19 +215,9 @@ private:
     return std::min(end + 1, text.size());
   }
 
-  /// A comment may follow a number, or another value of JSON, without a space;
-  /// in other words its signs are letters.
   size_t endOfWord() const {
-    const size_t end = std::min(
-        text.find_first_of("{}[],:\"# \t\r\n", position + 1), text.size());
-    const StringRef found = text.slice(position, end);
-    const size_t comment = std::min(found.find("//"), found.find("/*"));
-    if (comment == StringRef::npos)
-      return end;
-    llvm::Expected<json::Value> value = json::parse(found.take_front(comment));
-    const bool isValue = bool(value);
-    llvm::consumeError(value.takeError());
-    return isValue ? position + comment : end;
+    return std::min(text.find_first_of("{}[],:\"# \t\r\n", position + 1),
+                    text.size());
   }
 
   StringRef text;
@@ -128,9 +227,13 @@ private:
   /// The end of the last token in `out`, and whether a line ended since.
   size_t lastEnd = 0;
   bool hasNewLine = false;
+  /// The brackets that are open, and whether a colon is the last token.
+  std::string open;
+  bool isBehindColon = false;
+  StrictJson result;
 };
 } // namespace
 
-std::string mlir::zero::toStrictJson(StringRef text) {
+StrictJson mlir::zero::toStrictJson(StringRef text) {
   return Relaxed(text).run();
 }

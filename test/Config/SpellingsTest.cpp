@@ -22,6 +22,63 @@ TEST(Spellings, CommentsCommasAndKeysAsInHjson) {
   EXPECT_EQ(parsed.config->optimizer.beta2, 0.9);
 }
 
+/// As hjson has them: a string without quotes has all of its line.
+TEST(Spellings, StringsInSingleQuotesAndInNone) {
+  Parsed parsed = parse("{\n"
+                        "  'train_micro_batch_size_per_gpu': 3,\n"
+                        "  optimizer: {\n"
+                        "    type: AdamW\n"
+                        "    params: {'lr': 3e-4, betas: [0.8, 0.9]}\n"
+                        "  }\n"
+                        "  bf16: {enabled: true}\n"
+                        "  zero_optimization: {\n"
+                        "    stage: 3 # two would do\n"
+                        "    offload_param: {\n"
+                        "      device: 'nvme'}\n"
+                        "    offload_optimizer: {\n"
+                        "      nvme_path: /a//b c:d \"e\"\\f, # g\t\r\n"
+                        "      device: nvme\n"
+                        "  }}\n"
+                        "  gradient_clipping: auto\n"
+                        "}\n");
+  ASSERT_TRUE(parsed.config.has_value()) << parsed.messages;
+  EXPECT_EQ(parsed.config->microBatch, 3);
+  EXPECT_EQ(parsed.config->optimizer.learningRate, 3e-4);
+  EXPECT_EQ(parsed.config->precision, zrt::DataType::BF16);
+  EXPECT_EQ(parsed.config->stage, 3);
+  ASSERT_TRUE(parsed.config->offloadOptimizer &&
+              parsed.config->offloadOptimizer->files);
+  EXPECT_EQ(parsed.config->offloadOptimizer->files->folder,
+            "/a//b c:d \"e\"\\f, # g");
+}
+
+TEST(Spellings, EscapesInSingleQuotes) {
+  TrainConfig config =
+      valid(R"("zero_optimization": {"stage": 2, "offload_optimizer": {
+        "device": 'nvme', "nvme_path": '/\'a"b\"c\\\u0064'}})");
+  ASSERT_TRUE(config.offloadOptimizer && config.offloadOptimizer->files);
+  EXPECT_EQ(config.offloadOptimizer->files->folder, "/'a\"b\"c\\d");
+}
+
+TEST(Spellings, WhatIsWrongWithoutQuotes) {
+  EXPECT_EQ(parse("{\"optimizer\":\n{\"type\": AdamW}}").messages,
+            "c.json:2: error: is not JSON: the string 'AdamW}}' has no quotes, "
+            "so that it goes to the end of its line; write \"AdamW\"\n");
+  EXPECT_EQ(parse("{\"optimizer\": {\n'type: 1}}").messages,
+            "c.json:2: error: is not JSON: a string that begins with ' ends in "
+            "its line with another one\n");
+  EXPECT_EQ(parse("{\"wandb\": {\"a\":\n'''b\nc'''}}").messages,
+            "c.json:2: error: is not JSON: strings of several lines, between "
+            "''', are not read; write one line in quotes\n");
+  // A comma at the end of the line is a part of it.
+  EXPECT_EQ(invalid("zero: {\nlayout: flat,\n}"),
+            "c.json:3: error: zero.layout: found \"flat,\", wanted one of "
+            "\"bucketed\", \"contiguous\"\n");
+  EXPECT_EQ(invalid("zero_optimization: {\nstage: two\n}"),
+            "c.json:3: error: zero_optimization.stage: found \"two\", wanted "
+            "an integer from 0 to 3\n");
+}
+
 TEST(Spellings, SignsOfCommentsInStringsAreText) {
   TrainConfig config =
       valid(R"("zero_optimization": {"stage": 2, "offload_optimizer": {

@@ -77,6 +77,15 @@ constexpr const char *kConfigs[] = {
                         "zeropp_loco_param": {"err_beta": 0.5, "reset_T": 9}},
   "zero": {"quantized_gradients_bits": 8, "quantized_gradients_within": 2,
            "mesh": {"node": 2, "local": 2}}
+})",
+    R"({
+  // As DeepSpeed reads it.
+  'train_batch_size': 12
+  optimizer: {
+    type: SGD
+    params: {'lr': 1e-2, momentum: 0.5,}
+  }
+  zero_optimization: {stage: 1, /* no more */ reduce_bucket_size: 5e5}
 })", "{\"train_batch_size\": 12}", "{}"};
 
 std::vector<std::string> configSeeds() {
