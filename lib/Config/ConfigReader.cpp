@@ -85,7 +85,8 @@ public:
     if (areSound({{"optimizer", "scheduler"}}))
       readOptimizer(root, values, reporter, config);
     readZero();
-    if (areSound({kPrecisionKeys,
+    if (hasMesh &&
+        areSound({kPrecisionKeys,
                   kBatchKeys,
                   kStageKeys,
                   {"communication_data_type", "zero.deterministic"}}))
@@ -300,11 +301,20 @@ void ConfigReader::readCommunicationType() {
   config.communicationType = readType(key);
   if (!config.communicationType)
     return;
-  if (config.reducesEveryMicroBatch()) {
+  if (config.worldRanks() == 1) {
+    config.communicationType.reset();
+    reporter.remark(key, "changes nothing here: with one rank no gradients "
+                         "travel");
+  } else if (config.reducesEveryMicroBatch()) {
     if (*config.communicationType != config.precision)
-      reporter.error(key, Twine("gradients travel in the compute type, ") +
-                              nameOf(config.precision) +
-                              ", and are added up in f32; leave it out");
+      reporter.error(
+          key,
+          "found \"" + values.text(key) + "\", wanted \"" +
+              stringifyFloatType(config.precision) +
+              "\": gradients of a micro-batch travel as they are "
+              "computed; only the f32 sums of several micro-batches travel "
+              "in f32, at stages 0 and 1 without zero.deterministic. "
+              "Leave it out");
   } else if (*config.communicationType != zrt::DataType::F32) {
     reporter.error(key, "the gradients of " + Twine(config.accumulation) +
                             " micro-batches are added up before they travel "

@@ -354,10 +354,6 @@ TEST(Diagnostics, Precision) {
   expectError(R"("fp16": {"enabled": true, "min_loss_scale": 1e9})",
               "c.json:3: error: fp16.min_loss_scale: the lowest scale is "
               "above the first one, 2^16; lower it");
-  expectError(R"("bf16": {"enabled": true},
-                 "communication_data_type": "fp32")",
-              "c.json:4: error: communication_data_type: gradients travel in "
-              "the compute type, bf16, and are added up in f32; leave it out");
   expectError(R"("bf16": {"enabled": true}, "gradient_accumulation_steps": 2,
                  "data_types": {"grad_accum_dtype": "bf16"})",
               "c.json:4: error: data_types.grad_accum_dtype: 2 micro-batches "
@@ -379,19 +375,39 @@ TEST(Diagnostics, AddingUp) {
 
 TEST(Diagnostics, GradientsTravelInOneType) {
   Parsed sum = parseWithBatch(R"("optimizer": {}, "bf16": {"enabled": true},
-    "gradient_accumulation_steps": 2, "communication_data_type": "fp32")");
+    "gradient_accumulation_steps": 2, "communication_data_type": "fp32")",
+                              2);
   EXPECT_TRUE(sum.config.has_value());
   EXPECT_EQ(sum.messages, "");
-  expectError(R"("bf16": {"enabled": true}, "gradient_accumulation_steps": 2,
-                 "communication_data_type": "bf16")",
-              "c.json:4: error: communication_data_type: the gradients of 2 "
-              "micro-batches are added up before they travel at stage 0, and "
-              "travel as the f32 sum; give \"fp32\", or leave it out");
-  expectError(R"("bf16": {"enabled": true}, "gradient_accumulation_steps": 2,
-                 "zero": {"deterministic": true},
-                 "communication_data_type": "fp32")",
-              "c.json:5: error: communication_data_type: gradients travel in "
-              "the compute type, bf16, and are added up in f32; leave it out");
+  EXPECT_EQ(invalid(R"("bf16": {"enabled": true},
+      "gradient_accumulation_steps": 2, "communication_data_type": "bf16")",
+                    2),
+            "c.json:3: error: communication_data_type: the gradients of 2 "
+            "micro-batches are added up before they travel at stage 0, and "
+            "travel as the f32 sum; give \"fp32\", or leave it out\n");
+  const std::string wide =
+      "c.json:3: error: communication_data_type: found \"fp32\", wanted "
+      "\"bf16\": gradients of a micro-batch travel as they are computed; only "
+      "the f32 sums of several micro-batches travel in f32, at stages 0 and 1 "
+      "without zero.deterministic. Leave it out\n";
+  for (
+      const char *other :
+      {R"("zero_optimization": {"stage": 1})",
+       R"("gradient_accumulation_steps": 2, "zero": {"deterministic": true})",
+       R"("gradient_accumulation_steps": 2, "zero_optimization": {"stage": 2})",
+       R"("gradient_accumulation_steps": 2, "zero_optimization": {"stage": 3})"})
+    EXPECT_EQ(invalid(R"("bf16": {"enabled": true}, )" + std::string(other) +
+                          ",\n\"communication_data_type\": \"fp32\"",
+                      2),
+              wide);
+}
+
+TEST(Diagnostics, OneRankSendsNothing) {
+  Parsed one = parseWithBatch(R"("optimizer": {}, "bf16": {"enabled": true},
+    "communication_data_type": "fp32")");
+  EXPECT_TRUE(one.config.has_value());
+  EXPECT_EQ(one.messages, "c.json:3: remark: communication_data_type: changes "
+                          "nothing here: with one rank no gradients travel\n");
 }
 
 /// Refused where it is written, not where the pipeline finds it out of range.

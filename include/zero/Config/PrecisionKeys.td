@@ -72,7 +72,8 @@ def : Key<"gradient_allreduce_op", Choice, "\"mean\"",
     Refused<"updates use the mean; scale the learning rate instead">;
 def : Key<"communication_data_type", Choice, "null",
     "type that gradients travel in; must be the one that they have: the compute "
-    "type, or fp32 where micro-batches are added up before (stages 0 and 1)">,
+    "type, or fp32 where several micro-batches are added up before (stages 0 and 1 "
+    "without zero.deterministic)">,
     OneOf<FloatTypes.words>, Written<[{writeType(config.communicationType)}]>;
 def : Key<"seq_parallel_communication_data_type", Choice, "\"fp32\"",
     "type of sequence-parallel communication">, OneOf<FloatTypes.words>,
