@@ -185,13 +185,14 @@ static LogicalResult printPlans(ModelFile &model,
       return failure();
   table.print(llvm::outs());
   llvm::outs()
-      << "The estimates count 2 bytes a parameter more: gradients in f32, "
-         "which "
-         "the update here reads in 16 bits\nunless micro-batches are "
-         "accumulated. They leave out activations, buckets and gathered "
-         "parameters, which\nthe plan has, and multiply CPU bytes by a buffer "
-         "factor; what is offloaded here is on the host to the byte,\nand "
-         "gradients stay on the device.\n";
+      << "In bf16 with Adam, of what ranks divide there are 14 bytes a "
+         "parameter at ZeRO-2 and 16 at ZeRO-3, which\ndivides parameters as "
+         "well, and 2 more where micro-batches are accumulated in f32. The "
+         "estimates always count\na gradient in f32; the 18 bytes of ZeRO-2 "
+         "count one in 16 bits, too. They leave out activations, buckets and\n"
+         "gathered parameters, which the plan has, and multiply CPU bytes by a "
+         "buffer factor; what is offloaded here\nis on the host to the byte, "
+         "with copies of the gradients and parameters of a sub-group.\n";
   return success();
 }
 
