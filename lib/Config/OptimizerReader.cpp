@@ -58,7 +58,7 @@ void OptimizerReader::checkApplies(StringRef path, StringRef type) {
   const ConfigKey &parent = getConfigKey(path);
   for (const json::Object::value_type &entry : *params) {
     const ConfigKey *row = findConfigKey(&parent, StringRef(entry.first));
-    if (!row || !*row->only)
+    if (!row || !*row->only || reporter.hasError(row->path))
       continue;
     llvm::SmallVector<StringRef> types;
     StringRef(row->only).split(types, '|');

@@ -85,6 +85,7 @@ void Reporter::error(StringRef key, const Twine &message) {
   if (isFull())
     return;
   ++errors;
+  wrong.insert(key);
   add(ConfigSeverity::Error, key, message);
   if (isFull())
     add(ConfigSeverity::Error, "",
@@ -291,9 +292,13 @@ private:
     }
     if (value.getAsNull() && StringRef(row->defaultValue) == "null")
       return;
-    if (!hasType(*row, value))
-      return refuse(path,
-                    "found " + print(value) + ", wanted " + describeType(*row));
+    if (!hasType(*row, value)) {
+      const std::string message =
+          "found " + print(value) + ", wanted " + describeType(*row);
+      // Nothing depends on a key that is not carried out.
+      return row->state == KeyState::Supported ? refuse(path, message)
+                                               : reporter.error(path, message);
+    }
     if (row->state == KeyState::Supported && !fitsFloat(value))
       return refuse(path, "found " + print(value) +
                               ", which f32 cannot hold; give at most 3.4e38");

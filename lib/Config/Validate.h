@@ -43,6 +43,8 @@ public:
   void remark(llvm::StringRef key, const llvm::Twine &message);
   bool hasErrors() const { return errors != 0; }
   unsigned countErrors() const { return errors; }
+  /// Whether there is an error about the key.
+  bool hasError(llvm::StringRef key) const { return wrong.contains(key); }
   /// More errors would not be read; they are not kept.
   bool isFull() const { return errors >= kMostErrors; }
   const KeyLines &getLines() const { return lines; }
@@ -60,6 +62,7 @@ private:
   llvm::StringSet<> names;
   llvm::SmallVectorImpl<ConfigDiagnostic> &out;
   unsigned errors = 0;
+  llvm::StringSet<> wrong;
 };
 
 /// The values of a file, and of options in its place, that passed, by path.

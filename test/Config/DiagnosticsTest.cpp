@@ -93,6 +93,10 @@ TEST(Diagnostics, FaultsBetweenKeysBesideFaultsOfOne) {
             "c.json:3: error: gradient_clipping: found \"1\", wanted a number "
             "of 0 or more\n" +
                 batch);
+  // One of each key is enough.
+  EXPECT_EQ(invalid(R"("optimizer": {"params": {"dampening": 0.5}})"),
+            "c.json:2: error: optimizer.params.dampening: 0.5 is not "
+            "supported: there is no such kernel; leave it out\n");
   // Two of one block, of which each counts by itself.
   EXPECT_EQ(invalid(R"("zero_optimization": {"stage": 0, "offload_optimizer":
       {"device": "cpu"}, "reduce_bucket_size": "big"})"),

@@ -83,4 +83,4 @@ def : Key<"sparse_gradients", Bool, "false", "send embedding gradients as sparse
     Refused<"gradients are slices of flat groups; leave it out">;
 def : Key<"disable_allgather", Bool, "false",
     "distribute updated parameters by broadcasts">,
-    Refused<"gathers send the same bytes in one collective; leave it out">;
+    NoEffect<kNoBroadcasts, [UpdatedEverywhere, GatheredForUses]>;

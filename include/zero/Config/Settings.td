@@ -130,6 +130,8 @@ def OneRangeEach : Reason<[{
 //===----------------------------------------------------------------------===//
 
 defvar kPlanned = "buffers are planned at compile time";
+defvar kNoBroadcasts =
+    "updated parameters are gathered, and nothing is broadcast; the result is the same";
 
 defset list<Key> AllKeys = {
 include "zero/Config/BatchKeys.td"

@@ -67,8 +67,7 @@ def : Key<"zero_optimization.use_multi_rank_bucket_allreduce", Bool, "true",
     NoEffect<"a bucket is reduced to all of its owners at once", [WholeEverywhere]>;
 def : Key<"zero_optimization.allgather_partitions", Bool, "true",
     "gather updated parameters instead of broadcasting them">,
-    NoEffect<"updated parameters are gathered, and nothing is broadcast; the result is "
-      "the same", [UpdatedEverywhere, GatheredForUses]>;
+    NoEffect<kNoBroadcasts, [UpdatedEverywhere, GatheredForUses]>;
 def : Key<"zero_optimization.compute_grad_norm", Bool, "true",
     "compute the global norm of gradients where nothing is clipped">,
     NoEffect<"the read of gradients that finds values that are not finite gives the norm "
@@ -99,23 +98,26 @@ def : Key<"zero_optimization.stage3_gather_16bit_weights_on_model_save", Bool, "
 def : Key<"zero_optimization.stage3_gather_fp16_weights_on_model_save", Bool, "false",
     "old name of stage3_gather_16bit_weights_on_model_save">, NoEffect<kWholeWeights>;
 def : Key<"zero_optimization.stage3_module_granularity_threshold", Size, "0",
-    "gather small modules together">, NoEffect<kStaticOrder>;
+    "gather small modules together">, NoEffect<kStaticOrder, [NotGathered]>;
 def : Key<"zero_optimization.stage3_use_all_reduce_for_fetch_params", Bool, "false",
-    "gather by all-reduce">, NoEffect<"gathers are in place; the result is the same">;
+    "gather by all-reduce">,
+    NoEffect<"gathers are in place; the result is the same", [NotGathered]>;
 def : Key<"zero_optimization.stage3_allgather_sequential", Bool, "false",
     "gather parameter by parameter">,
-    NoEffect<"gathers are in place, without staging buffers">;
+    NoEffect<"gathers are in place, without staging buffers", [NotGathered]>;
 def : Key<"zero_optimization.leaf_module", Block, "null",
-    "modules that are gathered together">, NoEffect<kStaticOrder>;
+    "modules that are gathered together">, NoEffect<kStaticOrder, [NotGathered]>;
 def : Key<"zero_optimization.memory_efficient_linear", Bool, "true",
-    "gather weights again in the backward pass">, NoEffect<kPlanned>;
+    "gather weights again in the backward pass">,
+    NoEffect<"stage3_max_reuse_distance says which weights are kept for it",
+             [NotGathered]>;
 def : Key<"zero_optimization.pipeline_loading_checkpoint", Bool, "false",
     "overlap reading and partitioning">,
     NoEffect<"each rank reads the bytes that it owns">;
 def : Key<"zero_optimization.override_module_apply", Bool, "true",
     "gather parameters in Module.apply">, NoEffect<"there are no modules at run time">;
 def : Key<"zero_optimization.log_trace_cache_warnings", Bool, "false",
-    "warn when the trace changes">, NoEffect<kStaticOrder>;
+    "warn when the trace changes">, NoEffect<kStaticOrder, [NotGathered]>;
 def : Key<"zero_optimization.enable_sanity_checks", Bool, "false",
     "check more at run time">, NoEffect<"every schedule is verified when compiled">;
 def : Key<"zero_optimization.offload_param", Object, "null",
