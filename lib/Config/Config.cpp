@@ -67,7 +67,7 @@ std::optional<TrainConfig> mlir::zero::parseTrainConfig(
     llvm::SmallVectorImpl<ConfigDiagnostic> &diagnostics) {
   const StrictJson strict = toStrictJson(written);
   const std::string &text = strict.text;
-  if (hasByteOrderMark(text)) {
+  if (hasByteOrderMark(written)) {
     diagnostics.push_back({ConfigSeverity::Error, "", 1, kByteOrderMark});
     return std::nullopt;
   }

@@ -14,11 +14,11 @@ static constexpr StringRef kIntroduction =
 
 DeepSpeed JSON files are read unchanged. DeepSpeed takes them as Hjson, and of that no
 error here are comments (`//`, `#`, `/* */`), a comma too many or too few at the end of a
-line, single quotes, keys without quotes, and strings without quotes, which go to the end
-of their line with all commas and brackets there. Strings of several lines (`'''`) are not
-read. The keys `zero_optimization.stage3_...` may be written without `stage3_`. Every key
-that a file may contain is below, with DeepSpeed's default. A key is in one of three
-states:
+line, single quotes, keys without quotes, strings without quotes, which go to the end of
+their line with all commas and brackets there, and no braces around all of it. Strings of
+several lines (`'''`) are not read. The keys `zero_optimization.stage3_...` may be written
+without `stage3_`. Every key that a file may contain is below, with DeepSpeed's default. A
+key is in one of three states:
 
 - **supported**: it is carried out.
 - **no effect**: accepted, since results do not depend on it here; a value other

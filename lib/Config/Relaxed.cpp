@@ -16,6 +16,10 @@ public:
   StrictJson run() {
     while (!rest().empty())
       step();
+    if (isRootOpen && last == Token::Comma)
+      out[lastEnd - 1] = ' ';
+    if (isRootOpen)
+      out += '}';
     result.text = std::move(out);
     return std::move(result);
   }
@@ -92,7 +96,22 @@ private:
     isBehindColon = c == ':';
   }
 
+  /// Whether what ends there is a key.
+  bool isKey(size_t end) const {
+    return text.drop_front(end).ltrim().starts_with(":");
+  }
+
+  /// The brace of the whole file, where it begins with a key, which ends there.
+  void beginRoot(size_t end) {
+    if (last != Token::None || !isKey(end))
+      return;
+    isRootOpen = true;
+    out += '{';
+    open.push_back('{');
+  }
+
   void copyString(size_t end) {
+    beginRoot(end);
     separate();
     copy(end, Token::Value);
   }
@@ -100,19 +119,15 @@ private:
   /// What is written without quotes where no value is: a key, where a colon
   /// follows.
   void word(size_t end) {
+    if (isKey(end))
+      return write(text.slice(position, end), end);
     separate();
-    const bool isKey = text.drop_front(end).ltrim().starts_with(":");
-    if (isKey)
-      out += '"';
     copy(end, Token::Value);
-    if (isKey)
-      out += '"';
   }
 
   /// A value without quotes: a number, true, false or null, or else a string,
   /// to which all of its line belongs.
   void unquoted() {
-    separate();
     const StringRef line = rest().take_until([](char c) { return c == '\n'; });
     const size_t delimiter =
         std::min({line.find_first_of(",]}#"), line.find("//"), line.find("/*"),
@@ -122,7 +137,7 @@ private:
     const bool isValue = bool(value);
     llvm::consumeError(value.takeError());
     if (isValue)
-      return copy(position + word.size(), Token::Value);
+      return copyString(position + word.size());
     const StringRef string = line.rtrim();
     if (StringRef(",]}").contains(string.back()))
       hint("the string '" + string +
@@ -134,7 +149,6 @@ private:
 
   /// A string in single quotes, whose escapes are those of JSON and \'.
   void singleQuoted() {
-    separate();
     std::string string;
     for (size_t at = position + 1; at < text.size(); ++at) {
       if (text[at] == '\'')
@@ -162,6 +176,8 @@ private:
   /// Writes `string`, which is JSON but for its quotes, in place of what goes
   /// to `end`.
   void write(StringRef string, size_t end) {
+    beginRoot(end);
+    separate();
     out += '"';
     out += string;
     out += '"';
@@ -230,6 +246,8 @@ private:
   /// The brackets that are open, and whether a colon is the last token.
   std::string open;
   bool isBehindColon = false;
+  /// The file has no brace around all of it.
+  bool isRootOpen = false;
   StrictJson result;
 };
 } // namespace

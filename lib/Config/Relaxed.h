@@ -19,9 +19,9 @@ struct StrictJson {
 
 /// `text` as JSON, where it has comments (`//`, `#`, `/* */`), a comma after
 /// the last element, none at the end of a line, keys without quotes, strings in
-/// single quotes, or strings without quotes, which go to the end of their line,
-/// as files that DeepSpeed reads may. Everything stays in its line, and JSON as
-/// it is.
+/// single quotes, strings without quotes, which go to the end of their line, or
+/// no braces around all of it, as files that DeepSpeed reads may. Everything
+/// stays in its line, and JSON as it is.
 StrictJson toStrictJson(llvm::StringRef text);
 
 } // namespace mlir::zero

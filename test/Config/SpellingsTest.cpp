@@ -52,6 +52,21 @@ TEST(Spellings, StringsInSingleQuotesAndInNone) {
             "/a//b c:d \"e\"\\f, # g");
 }
 
+TEST(Spellings, TheBracesOfTheFileMayBeLeftOut) {
+  for (const char *keys :
+       {"# a file\ntrain_batch_size: 8\nzero_optimization: {stage: 2}\n# end",
+        "'train_batch_size': 8, \"zero_optimization\":\n{stage: 2},",
+        "\"train_batch_size\" : 8\nzero_optimization: {\nstage: 2\n}"}) {
+    Parsed parsed = parse(keys);
+    ASSERT_TRUE(parsed.config.has_value()) << keys << parsed.messages;
+    EXPECT_EQ(parsed.config->trainBatch, 8);
+    EXPECT_EQ(parsed.config->stage, 2);
+  }
+  EXPECT_EQ(parse("train_batch_size: 8\nfoo: 1").messages,
+            "c.json:2: error: foo: unknown key, like none of those that "
+            "docs/Configuration.md lists\n");
+}
+
 TEST(Spellings, EscapesInSingleQuotes) {
   TrainConfig config =
       valid(R"("zero_optimization": {"stage": 2, "offload_optimizer": {
