@@ -7,8 +7,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
-#include <cmath>
-
 using namespace mlir::zero;
 using llvm::StringRef;
 using llvm::Twine;
@@ -79,9 +77,11 @@ public:
     if (hasMesh && areSound({kBatchKeys}))
       readBatch();
     if (areSound({kPrecisionKeys}))
-      readPrecision();
+      readPrecision(values, reporter, config);
+    if (areSound({kPrecisionKeys, kBatchKeys, {"data_types"}}))
+      readGradientType(values, reporter, config);
     if (areSound({kPrecisionKeys, {"fp16"}}))
-      readLossScale();
+      readLossScale(values, reporter, config);
     if (areSound({{"optimizer", "scheduler"}}))
       readOptimizer(root, values, reporter, config);
     readZero();
@@ -90,7 +90,7 @@ public:
                   kBatchKeys,
                   kStageKeys,
                   {"communication_data_type", "zero.deterministic"}}))
-      readCommunicationType();
+      readCommunicationType(values, reporter, config);
     recordGiven();
     reportIdleKeys();
     if (!values.has("optimizer") && !reporter.hasErrors() && !context.hasNoFile)
@@ -113,18 +113,12 @@ private:
   bool readMicroBatch(BatchKeys &keys);
   bool deriveAccumulation(BatchKeys &keys);
   bool isCount(StringRef key, std::optional<int64_t> value);
-  void readPrecision();
-  void readGradientType();
-  void readLossScale();
-  void readCommunicationType();
   void readZero();
   void readStateTiers();
   void readSharding();
   void readGroups();
   void recordGiven();
   void reportIdleKeys();
-
-  std::optional<zrt::DataType> readType(StringRef path);
 
   const json::Object &root;
   const ConfigValues &values;
@@ -223,106 +217,6 @@ void ConfigReader::readBatch() {
   config.microBatch = *keys.micro;
   config.accumulation = *keys.accumulation;
   config.trainBatch = product;
-}
-
-std::optional<zrt::DataType> ConfigReader::readType(StringRef path) {
-  std::optional<std::string> text = values.optionalText(path);
-  return text ? parseFloatType(*text) : std::nullopt;
-}
-
-void ConfigReader::readPrecision() {
-  bool half = values.boolean("fp16.enabled");
-  bool brain =
-      values.boolean("bf16.enabled") || values.boolean("bfloat16.enabled");
-  if (half && brain)
-    reporter.error("fp16.enabled",
-                   "fp16 and bf16 are both enabled; enable one of them");
-  config.precision = half    ? zrt::DataType::F16
-                     : brain ? zrt::DataType::BF16
-                             : zrt::DataType::F32;
-  if (areSound({kBatchKeys, {"data_types"}}))
-    readGradientType();
-}
-
-void ConfigReader::readGradientType() {
-  constexpr StringRef key = "data_types.grad_accum_dtype";
-  std::optional<zrt::DataType> type = readType(key);
-  if (!type)
-    return;
-  if (config.accumulation > 1) {
-    if (*type != zrt::DataType::F32)
-      reporter.error(key, Twine(config.accumulation) +
-                              " micro-batches are added up in f32; give "
-                              "\"fp32\" or leave it out");
-    return;
-  }
-  if (*type == config.precision)
-    return;
-  if (*type != zrt::DataType::F32)
-    reporter.error(key, Twine("gradients are stored in ") +
-                            nameOf(config.precision) +
-                            ", the compute type; leave it out");
-  else
-    reporter.remark(
-        key, Twine("changes nothing here: one micro-batch leaves "
-                   "nothing to add up, and its gradients are stored in ") +
-                 nameOf(config.precision));
-}
-
-void ConfigReader::readLossScale() {
-  constexpr StringRef key = "fp16.loss_scale";
-  if (config.precision != zrt::DataType::F16) {
-    if (reporter.isOption(key))
-      reporter.error(key, Twine("is given, but the compute type is ") +
-                              nameOf(config.precision) +
-                              ", which needs none; leave it out, or compute "
-                              "in f16");
-    return;
-  }
-  LossScaleConfig &scale = config.lossScale;
-  scale.enabled = true;
-  values.readFields(config, {"fp16."});
-  double fixed = values.number(key);
-  int64_t power = values.integer("fp16.initial_scale_power");
-  if (power > 126)
-    reporter.error("fp16.initial_scale_power",
-                   "2^" + Twine(power) + " is no f32; give at most 126");
-  scale.dynamic = fixed == 0;
-  scale.initial =
-      scale.dynamic ? std::ldexp(1.0, static_cast<int>(power)) : fixed;
-  if (scale.dynamic && scale.minimum > scale.initial)
-    reporter.error("fp16.min_loss_scale",
-                   "the lowest scale is above the first one, 2^" +
-                       Twine(power) + "; lower it");
-}
-
-void ConfigReader::readCommunicationType() {
-  constexpr StringRef key = "communication_data_type";
-  config.communicationType = readType(key);
-  if (!config.communicationType)
-    return;
-  if (config.worldRanks() == 1) {
-    config.communicationType.reset();
-    reporter.remark(key, "changes nothing here: with one rank no gradients "
-                         "travel");
-  } else if (config.reducesEveryMicroBatch()) {
-    if (*config.communicationType != config.precision)
-      reporter.error(
-          key,
-          "found \"" + values.text(key) + "\", wanted \"" +
-              stringifyFloatType(config.precision) +
-              "\": gradients of a micro-batch travel as they are "
-              "computed; only the f32 sums of several micro-batches travel "
-              "in f32, at stages 0 and 1 without zero.deterministic. "
-              "Leave it out");
-  } else if (*config.communicationType != zrt::DataType::F32) {
-    reporter.error(key, "the gradients of " + Twine(config.accumulation) +
-                            " micro-batches are added up before they travel "
-                            "at stage " +
-                            Twine(config.stage) +
-                            ", and travel as the f32 sum; give \"fp32\", or "
-                            "leave it out");
-  }
 }
 
 /// What follows from several keys, or from none.

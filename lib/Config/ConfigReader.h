@@ -41,6 +41,24 @@ void readGradientAxes(const ConfigValues &values, Reporter &reporter,
 void readQuantization(const ConfigValues &values, Reporter &reporter,
                       TrainConfig &config);
 
+/// Reads the compute type into `config`.
+void readPrecision(const ConfigValues &values, Reporter &reporter,
+                   TrainConfig &config);
+
+/// Reports a type of gradients that those of `config`, whose compute type and
+/// micro-batches are read, do not have.
+void readGradientType(const ConfigValues &values, Reporter &reporter,
+                      TrainConfig &config);
+
+/// Reads the scale of the loss into `config`, whose compute type is read.
+void readLossScale(const ConfigValues &values, Reporter &reporter,
+                   TrainConfig &config);
+
+/// Reads the type that gradients travel in into `config`, whose ranks, stage,
+/// compute type and micro-batches are read.
+void readCommunicationType(const ConfigValues &values, Reporter &reporter,
+                           TrainConfig &config);
+
 /// Reads the optimizer and the schedule of its learning rate into `config`.
 void readOptimizer(const llvm::json::Object &root, const ConfigValues &values,
                    Reporter &reporter, TrainConfig &config);
