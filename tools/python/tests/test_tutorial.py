@@ -1,4 +1,4 @@
-"""What docs/FineTuning.md shows is what its commands print."""
+"""What pages show is what their commands do, where that takes PyTorch."""
 
 from __future__ import annotations
 
@@ -8,13 +8,36 @@ import re
 import subprocess
 import sys
 
+import pytest
 from training import tool
 
 ROOT = pathlib.Path(__file__).parents[3]
 
+# Stands for pip: what is asked for has to be there, the files of the project, what it names as
+# extras, and modules.
+PIP = """
+import importlib.util
+import pathlib
+import re
+import sys
+
+root = pathlib.Path({root!r})
+project = (root / "tools/python/pyproject.toml").read_text()
+assert sys.argv[1] == "install", sys.argv
+for word in sys.argv[2:]:
+    name, extra = re.fullmatch(r"([^\\[<>=]+)(?:\\[(\\w+)\\])?(?:[<>=].*)?", word).groups()
+    assert not extra or re.search(rf"^{{extra}} = \\[", project, re.M), word
+    if name.endswith("zero_compiler-*.whl"):
+        assert name == "build/packages/zero_compiler-*.whl", word
+    elif "/" in name:
+        assert (root / name).exists(), word
+    elif name != "zero-compiler":
+        assert importlib.util.find_spec(name), word
+"""
+
 
 def commands(folder: pathlib.Path) -> None:
-    """The package's commands, as an installation makes them, and `python`."""
+    """The package's commands, as an installation makes them, `python` and `pip`."""
     folder.mkdir()
     project = (ROOT / "tools/python/pyproject.toml").read_text()
     for name, module, function in re.findall(r'^(zero-[\w-]+) = "([\w.]+):(\w+)"$', project, re.M):
@@ -23,31 +46,43 @@ def commands(folder: pathlib.Path) -> None:
             f"from {module} import {function}\n"
         )
         (folder / name).write_text(text + f"sys.exit({function}())\n")
-        (folder / name).chmod(0o755)
+    (folder / "pip").write_text(f"#!{sys.executable}" + PIP.format(root=str(ROOT)))
     (folder / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
-    (folder / "python").chmod(0o755)
+    for file in folder.iterdir():
+        file.chmod(0o755)
 
 
-def test_fine_tuning(tmp_path):
-    commands(tmp_path / "bin")
-    (tmp_path / "work").mkdir()
+def run_page(page: str, folder: pathlib.Path, *options: str) -> str:
+    """What tutorial.py prints of a page, all of whose commands have to do as it says."""
+    commands(folder / "bin")
+    (folder / "work").mkdir()
     tools = pathlib.Path(tool("zero-compile")).parent
     environment = dict(
         os.environ,
-        PATH=f"{tmp_path}/bin:{tools}:{os.environ['PATH']}",
+        PATH=f"{folder}/bin:{tools}:{os.environ['PATH']}",
         ZERO_BIN=str(tools),
+        ZERO_CACHE=str(folder / "cache"),
         PYTHONPATH=str(ROOT / "tools/python"),
         OMP_NUM_THREADS="1",
         HF_HUB_OFFLINE="1",
     )
     runner = ROOT / "test/Integration/tutorial.py"
-    page = ROOT / "docs/FineTuning.md"
     done = subprocess.run(
-        [sys.executable, str(runner), str(page), str(tmp_path / "work")],
+        [sys.executable, str(runner), *options, str(ROOT / page), str(folder / "work")],
         env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "13 commands print what" in done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("page", "printed", "scripts"),
+    [("docs/FineTuning.md", 13, 1)],
+)
+def test_page(page, printed, scripts, tmp_path):
+    out = run_page(page, tmp_path, "--with", "PyTorch")
+    assert f"{printed} commands print what" in out or not printed, out
+    assert f"{scripts} scripts of" in out or not scripts, out
