@@ -15,9 +15,9 @@ succeed. Comments, which readers do not see, say more, each on lines of its own:
 
     <!-- run: COMMANDS -->      runs COMMANDS, which make what a reader has already;
                                 $ROOT is the folder of the checkout
-    <!-- needs: NEED -->        the next listing, and `run` before it, wants NEED and
-                                runs only with `--with NEED`, or `--only NEED`, which
-                                leaves out listings that do not want it
+    <!-- needs: NEED -->        the next listing, or `run`, or both, wants NEED and runs
+                                only with `--with NEED`, or `--only NEED`, which leaves
+                                out listings that do not want it
     <!-- not run: REASON -->    the next listing does not run
 
 `--check` compares all pages of the checkout ROOT with the tests: each listing of
@@ -43,7 +43,7 @@ class Listing:
 
     def __init__(self, line, before, language, lines, marks):
         self.line, self.before, self.language, self.lines = line, before, language, lines
-        self.hidden = False
+        self.hidden, self.marks = False, marks
         self.needs = {text for kind, text in marks if kind == "needs"}
         self.not_run = [text for kind, text in marks if kind == "not run"]
 
@@ -104,9 +104,9 @@ def listings(text):
             marks = []
         else:
             if line.strip():
-                if marks:
+                if marks and not (found and found[-1].hidden and found[-1].marks is marks):
                     raise SystemExit(f"line {start}: a comment marks a listing, and there is none")
-                before = line
+                before, marks = line, []
                 item = re.match(r"([-*]|\d+\.) ", line)
                 in_list = bool(item) or in_list and line.startswith(" ")
             at += 1
