@@ -18,6 +18,7 @@ succeed. Comments, which readers do not see, say more, each on lines of its own:
     <!-- needs: NEED -->        the next listing, or `run`, or both, wants NEED and runs
                                 only with `--with NEED`, or `--only NEED`, which leaves
                                 out listings that do not want it
+    <!-- python: LINES -->      the next listing is of Python, and runs in FOLDER behind LINES
     <!-- not run: REASON -->    the next listing does not run
 
 `--check` compares all pages of the checkout ROOT with the tests: each listing of
@@ -45,10 +46,12 @@ class Listing:
         self.line, self.before, self.language, self.lines = line, before, language, lines
         self.hidden, self.marks = False, marks
         self.needs = {text for kind, text in marks if kind == "needs"}
+        self.prelude = [text for kind, text in marks if kind == "python"]
         self.not_run = [text for kind, text in marks if kind == "not run"]
 
     def runs(self):
-        return self.language in ("script", "console") and not self.not_run
+        wanted = self.language in ("script", "console") or self.prelude
+        return bool(wanted) and not self.not_run
 
 
 def comment(lines, at):
@@ -84,7 +87,7 @@ def listings(text):
     in_list = False  # where an indented line goes on with an item
     while at < len(lines):
         line, start = lines[at], at + 1
-        if line.startswith("<!-- ") and re.match(r"<!-- (run|needs|not run)\b", line):
+        if line.startswith("<!-- ") and re.match(r"<!-- (run|needs|python|not run)\b", line):
             kind, rest, at = comment(lines, at)
             if not rest:
                 raise SystemExit(f"line {start}: '{kind}' says nothing")
@@ -176,8 +179,12 @@ def shell(command, folder, *options):
 
 
 def run_script(page, listing, folder):
-    script = "\n".join(listing.lines)
-    run = shell(script, folder, "-e", "-o", "pipefail")
+    script = "\n".join([*listing.prelude, *listing.lines])
+    if listing.prelude:
+        pathlib.Path(folder, "listing.py").write_text(script + "\n", encoding="utf-8")
+        run = shell(f"'{sys.executable}' listing.py", folder)
+    else:
+        run = shell(script, folder, "-e", "-o", "pipefail")
     if run.returncode:
         sys.exit(
             f"{page}, line {listing.line}, has\n{script}\n"
@@ -235,6 +242,8 @@ def faults(page, text, tests):
             )
         if listing.language == "text" and any(COMMAND.match(line) for line in listing.lines):
             yield f"line {listing.line}: commands are in a listing of text, which does not run"
+        if listing.prelude and listing.language != "python":
+            yield f"line {listing.line}: a listing that is not Python is marked 'python'"
         if listing.not_run and listing.language not in ("script", "console"):
             yield f"line {listing.line}: a listing that would not run is marked 'not run'"
     runs = [listing.line for listing in found if listing.runs()]

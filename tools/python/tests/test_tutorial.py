@@ -80,7 +80,7 @@ def run_page(page: str, folder: pathlib.Path, *options: str) -> str:
 
 @pytest.mark.parametrize(
     ("page", "printed", "scripts"),
-    [("README.md", 0, 2), ("docs/FineTuning.md", 13, 1), ("docs/PyTorch.md", 1, 4)],
+    [("README.md", 0, 2), ("docs/FineTuning.md", 13, 1), ("docs/PyTorch.md", 1, 4), ("docs/Python.md", 0, 7)],
 )
 def test_page(page, printed, scripts, tmp_path):
     out = run_page(page, tmp_path, "--with", "PyTorch")
