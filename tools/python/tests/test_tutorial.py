@@ -78,11 +78,19 @@ def run_page(page: str, folder: pathlib.Path, *options: str) -> str:
     return done.stdout
 
 
+# All of a page, or what of it wants PyTorch where test/Pages has the rest.
 @pytest.mark.parametrize(
-    ("page", "printed", "scripts"),
-    [("README.md", 0, 2), ("docs/FineTuning.md", 13, 1), ("docs/PyTorch.md", 1, 4), ("docs/Python.md", 0, 7)],
+    ("page", "what", "printed", "scripts"),
+    [
+        ("README.md", "--with", 0, 2),
+        ("docs/Data.md", "--with", 0, 5),
+        ("docs/FineTuning.md", "--with", 13, 1),
+        ("docs/Planning.md", "--only", 0, 2),
+        ("docs/PyTorch.md", "--with", 1, 4),
+        ("docs/Python.md", "--with", 0, 7),
+    ],
 )
-def test_page(page, printed, scripts, tmp_path):
-    out = run_page(page, tmp_path, "--with", "PyTorch")
+def test_page(page, what, printed, scripts, tmp_path):
+    out = run_page(page, tmp_path, what, "PyTorch")
     assert f"{printed} commands print what" in out or not printed, out
     assert f"{scripts} scripts of" in out or not scripts, out
