@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from deepspeed_runs import needs_deepspeed
 from training import tool
 
 ROOT = pathlib.Path(__file__).parents[3]
@@ -83,6 +84,7 @@ def run_page(page: str, folder: pathlib.Path, *options: str) -> str:
     ("page", "what", "printed", "scripts"),
     [
         ("README.md", "--with", 0, 2),
+        pytest.param("docs/Checkpoints.md", "--only", 0, 1, marks=needs_deepspeed),
         ("docs/Data.md", "--with", 0, 5),
         ("docs/FineTuning.md", "--with", 13, 1),
         ("docs/Planning.md", "--only", 0, 2),
@@ -91,6 +93,6 @@ def run_page(page: str, folder: pathlib.Path, *options: str) -> str:
     ],
 )
 def test_page(page, what, printed, scripts, tmp_path):
-    out = run_page(page, tmp_path, what, "PyTorch")
+    out = run_page(page, tmp_path, what, "DeepSpeed" if "Checkpoints" in page else "PyTorch")
     assert f"{printed} commands print what" in out or not printed, out
     assert f"{scripts} scripts of" in out or not scripts, out
