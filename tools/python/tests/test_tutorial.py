@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 from deepspeed_runs import needs_deepspeed
 from training import tool
 
@@ -53,24 +54,49 @@ def commands(folder: pathlib.Path) -> None:
         file.chmod(0o755)
 
 
-def run_page(page: str, folder: pathlib.Path, *options: str) -> str:
-    """What tutorial.py prints of a page, all of whose commands have to do as it says."""
+def of_the_build(folder: pathlib.Path) -> dict:
+    """The environment of commands that take the build's tools and the checkout's package."""
     commands(folder / "bin")
-    (folder / "work").mkdir()
     tools = pathlib.Path(tool("zero-compile")).parent
-    environment = dict(
+    return dict(
         os.environ,
         PATH=f"{folder}/bin:{tools}:{os.environ['PATH']}",
         ZERO_BIN=str(tools),
-        ZERO_CACHE=str(folder / "cache"),
         PYTHONPATH=str(ROOT / "tools/python"),
-        OMP_NUM_THREADS="1",
-        HF_HUB_OFFLINE="1",
     )
+
+
+def of_a_wheel(folder: pathlib.Path) -> dict:
+    """The environment of commands that take what a wheel installs, which is in build/packages
+    of the folder in which they run, and beside it the modules of this interpreter."""
+    build = pathlib.Path(tool("zero-compile")).parents[1]
+    if not (build / "CMakeCache.txt").exists():
+        pytest.skip(f"{build} is not the folder of a build, from which a wheel could be made")
+    words = ("wheel", "--this-machine", "--build", build, "--out", folder / "work/build/packages")
+    subprocess.run([ROOT / "tools/package", *words], check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+    (site,) = (folder / "venv").glob("lib/python3.*/site-packages")
+    (site / "beside.pth").write_text(str(pathlib.Path(torch.__file__).parents[1]))
+    # pip finds the modules there, and installs the wheel.
+    pip = {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1"}
+    environment = dict(os.environ, PATH=f"{folder}/venv/bin:/usr/bin:/bin", **pip)
+    for name in ("ZERO_BIN", "PYTHONPATH"):
+        environment.pop(name, None)
+    return environment
+
+
+def run_page(page: str, folder: pathlib.Path, environment: dict, *options: str) -> str:
+    """What tutorial.py prints of a page, all of whose commands have to do as it says."""
+    (folder / "work").mkdir(exist_ok=True)
     runner = ROOT / "test/Integration/tutorial.py"
     done = subprocess.run(
         [sys.executable, str(runner), *options, str(ROOT / page), str(folder / "work")],
-        env=environment,
+        env=dict(
+            environment,
+            ZERO_CACHE=str(folder / "cache"),
+            OMP_NUM_THREADS="1",
+            HF_HUB_OFFLINE="1",
+        ),
         capture_output=True,
         text=True,
         check=False,
@@ -83,7 +109,6 @@ def run_page(page: str, folder: pathlib.Path, *options: str) -> str:
 @pytest.mark.parametrize(
     ("page", "what", "printed", "scripts"),
     [
-        ("README.md", "--with", 0, 2),
         pytest.param("docs/Checkpoints.md", "--only", 0, 1, marks=needs_deepspeed),
         ("docs/Data.md", "--with", 0, 5),
         ("docs/FineTuning.md", "--with", 13, 1),
@@ -93,6 +118,12 @@ def run_page(page: str, folder: pathlib.Path, *options: str) -> str:
     ],
 )
 def test_page(page, what, printed, scripts, tmp_path):
-    out = run_page(page, tmp_path, what, "DeepSpeed" if "Checkpoints" in page else "PyTorch")
+    need = "DeepSpeed" if "Checkpoints" in page else "PyTorch"
+    out = run_page(page, tmp_path, of_the_build(tmp_path), what, need)
     assert f"{printed} commands print what" in out or not printed, out
     assert f"{scripts} scripts of" in out or not scripts, out
+
+
+def test_readme(tmp_path):
+    out = run_page("README.md", tmp_path, of_a_wheel(tmp_path), "--with", "PyTorch")
+    assert "2 scripts of" in out, out
