@@ -35,6 +35,8 @@ NUMBER = re.compile(r"\d[\d,]*\.\d+")
 SAVED = ("mlir", "json", "python", "c", "text")
 LANGUAGES = SAVED + ("c++", "cmake", "console")
 COMMAND = re.compile(r"(\$ |\./|(zero-[a-z-]+|pip3?|python3?|mpirun|torchrun|export|tools/\w+) )")
+# Not those of docs/reference, which are written from the sources.
+PAGES = ("*.md", "docs/*.md", "docs/decisions/*.md")
 # What says which pages run.
 TESTS = ("test/Pages/*.test", "test/Integration/*.test", "tools/python/tests/test_tutorial.py")
 
@@ -253,8 +255,8 @@ def faults(page, text, tests):
 
 
 def check(root):
-    """Looks through all pages, but for those that are generated."""
-    pages = sorted([*root.glob("*.md"), *root.glob("docs/*.md")])
+    """Prints what is wrong with all pages."""
+    pages = [page for pattern in PAGES for page in sorted(root.glob(pattern))]
     tests = [test.read_text() for pattern in TESTS for test in root.glob(pattern)]
     wrong = 0
     for page in pages:
