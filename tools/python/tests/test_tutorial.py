@@ -113,7 +113,7 @@ def run_page(page: str, folder: pathlib.Path, environment: dict, *options: str) 
         ("docs/Data.md", "--with", 0, 5),
         ("docs/FineTuning.md", "--with", 13, 1),
         ("docs/Planning.md", "--only", 0, 2),
-        ("docs/PyTorch.md", "--with", 1, 4),
+        ("docs/PyTorch.md", "--with", 1, 5),
         ("docs/Python.md", "--with", 0, 7),
     ],
 )
