@@ -119,8 +119,9 @@ def test_in_sixteen_bits(precision):
     config = {**precision, "gradient_clipping": 1e-3}
     config["optimizer"] = {"type": "SGD", "params": {"lr": 0.0}}
     module = small()
-    with zero.compile(copy.deepcopy(module), batch(6, 0), config=config, ranks=2, stage=3,
-                      threads=1) as step:
+    with zero.compile(
+        copy.deepcopy(module), batch(6, 0), config=config, ranks=2, stage=3, threads=1
+    ) as step:
         for update in range(10):
             data = batch(6, update)
             module(**data)
@@ -149,6 +150,24 @@ def test_state_goes_everywhere(tmp_path):
         with torch.no_grad():
             loss = sum(module.eval()(**part).item() for part in parts) / 3
         assert step.evaluate(data) == pytest.approx(loss, rel=1e-5)
+
+
+def test_a_layer_with_two_names_has_one_statistic():
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            layer = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4))
+            self.layers = nn.ModuleList([layer, layer])
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = layer(x)
+            return (x * x).mean() + x.sum()
+
+    module, data = Twice(), {"x": torch.randn(6, 4)}
+    model = zero.export(module, data)
+    assert model.aliases["layers.1.1.running_mean"] == "layers.0.1.running_mean"
+    assert "4 buffers" in zero.selfcheck.check(module, data)
 
 
 def test_layers_in_eval_mode_keep_their_statistics():

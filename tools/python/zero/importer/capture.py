@@ -126,9 +126,25 @@ def reduced(
     refuse_writes(program.graph_module, owners(program), memories)
     mark_stops(program, dependent)
     apply_hooks(program.graph_module, hooks, hooked_leaves(program, module, hooked))
-    program = program.run_decompositions(table())
+    program = decomposed(program)
     give_factors(program.graph_module, hooks)
     return bind(program, buffers)
+
+
+def decomposed(program: ExportedProgram) -> ExportedProgram:
+    """The operations that converters know. A buffer of a module with several names has an
+    input for each, of which one is used; where it is written, PyTorch wants no other."""
+    specs = program.graph_signature.input_specs
+    tensors = {**program.constants, **program.state_dict}
+    used = {node.name for node in program.graph.nodes if node.op == "placeholder" and node.users}
+    buffers = {s.arg.name: id(tensors[s.target]) for s in specs if s.kind == InputKind.BUFFER}
+    known = {tensor for name, tensor in buffers.items() if name in used}
+    spare = {name for name, tensor in buffers.items() if name not in used and tensor in known}
+    for node in list(program.graph.nodes):
+        if node.op == "placeholder" and node.name in spare:
+            program.graph.erase_node(node)
+    specs[:] = [spec for spec in specs if spec.arg.name not in spare]
+    return program.run_decompositions(table())
 
 
 def traced(wrapper: LossOf, batch: dict[str, Any]) -> tuple[ExportedProgram, Hooks]:
@@ -169,7 +185,7 @@ def kept_of(
         return {}
     try:
         # Only here are writes in place and regions without gradients operations like others.
-        return kept_values(bind(program.run_decompositions(table()), buffers), given)
+        return kept_values(bind(decomposed(program), buffers), given)
     except Exception:
         return {}  # What is wrong with the graph is said where it is reduced.
 
@@ -384,7 +400,9 @@ def bind(program, buffers: dict[str, torch.Tensor]) -> Captured:
     for node, value in captured.constants.items():
         if isinstance(value, torch.Tensor):
             if value.is_meta:
-                raise CannotImport(f"the buffer '{node.name}' is on the meta device, without values")
+                raise CannotImport(
+                    f"the buffer '{node.name}' is on the meta device, without values"
+                )
             captured.constants[node] = value.cpu()
     return captured
 

@@ -84,6 +84,11 @@ class Parameters:
                 self._check(name, value)
                 first[key] = Parameter(name, value.detach(), not value.requires_grad)
             self.by_name[name] = first[key]
+        same: dict[int, list[str]] = {}
+        for name, value in module.named_buffers(remove_duplicate=False):
+            same.setdefault(id(value), []).append(name)
+        # All names of a buffer, by each of them.
+        self.buffers = {name: names for names in same.values() for name in names}
         self._refuse_overlaps(first.values())
 
     def _check(self, name: str, value: torch.Tensor) -> None:
@@ -108,10 +113,12 @@ class Parameters:
                 )
 
     def average(self, name: str, data: torch.Tensor, weight: float) -> Parameter:
-        """Adds a buffer that training tracks, once."""
+        """Adds a buffer that training tracks, once, under the first of its names."""
         if name not in self.by_name:
             self._check(name, data)
-            self.by_name[name] = Parameter(name, data, frozen=False, average=weight)
+            names = self.buffers.get(name, [name])
+            parameter = Parameter(names[0], data, frozen=False, average=weight)
+            self.by_name |= dict.fromkeys(names, parameter)
         return self.by_name[name]
 
     def all(self) -> list[Parameter]:

@@ -96,6 +96,7 @@ def two_updates(
     except Error as error:
         raise CannotCheck(f"zero cannot run it in f32 on one rank: {error}") from error
     buffers = {name for name, _ in module.named_buffers(remove_duplicate=False)}
+    run.after |= {name: run.after[model.aliases[name]] for name in buffers & {*model.aliases}}
     every = list(pairs(reference, run, buffers))
 
     def exact(seed: int | None) -> list[Pair]:
