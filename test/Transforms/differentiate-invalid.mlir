@@ -140,3 +140,31 @@ zero.step @bits(%x: tensor<8xf32>) {
   %loss = nn.reduce sum %s dims [0] : (tensor<8xf32>) -> tensor<f32>
   zero.yield %loss : tensor<f32>
 }
+
+// -----
+
+// A block of rows is of gradients, which nothing differentiates.
+zero.parameter @a : tensor<8x4xf32> = #zero.ones
+zero.step @block(%x: tensor<4x6xf32>) {
+  %a = zero.load @a : tensor<8x4xf32>
+  // expected-error @+1 {{gives a block of rows, whose gradient is not known: compute all rows, and take a slice of them}}
+  %y = nn.matmul %a, %x rows [0, 4] : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  %loss = nn.reduce sum %y dims [0, 1] : (tensor<4x6xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+zero.parameter @a : tensor<8xf32> = #zero.ones
+zero.step @pad(%x: tensor<10xf32>) {
+  %a = zero.load @a : tensor<8xf32>
+  %one = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  // expected-error @+1 {{has dynamic padding, and only the gradient of static padding is known: give it as attributes}}
+  %y = tensor.pad %a low[%one] high[%one] {
+  ^bb0(%i: index):
+    tensor.yield %zero : f32
+  } : tensor<8xf32> to tensor<10xf32>
+  %loss = nn.reduce sum %y dims [0] : (tensor<10xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}

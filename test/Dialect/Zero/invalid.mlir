@@ -566,3 +566,68 @@ zero.step @judge_micro_batches(%x: tensor<f32>) {
     %v = zero.judge %s clip 1.0 divisor 2.0 micro_batches 0
   }
 }
+
+// -----
+
+zero.parameter @w : tensor<4xf32> = #zero.zeros
+// expected-error @+1 {{segments must begin at 0 and not decrease}}
+zero.partition @p0 bucketed over 2 ranks stage 2 segments [2, 4]
+  members [#zero.member<@w at 0 size 4>] compute f32 gradient f32 optimizer #zero.adam<>
+
+// -----
+
+zero.parameter @w : tensor<4xf32> = #zero.zeros
+// expected-error @+1 {{member 5 : i64 is no #zero.member}}
+zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4]
+  members [5] compute f32 gradient f32 optimizer #zero.adam<>
+
+// -----
+
+zero.step @wait_for_other_types(%x: tensor<4xf32>) {
+  zero.micro {
+    %p = zero.all_to_all %x over <replica = 2> : tensor<4xf32> -> <tensor<4xf32>>
+    // expected-error @+1 {{results must be the tensors of '!zero.pending<tensor<4xf32>>'}}
+    %y = "zero.wait"(%p) : (!zero.pending<tensor<4xf32>>) -> tensor<8xf32>
+    %loss = nn.reduce sum %y dims [0] : (tensor<8xf32>) -> tensor<f32>
+    zero.yield %loss : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+zero.parameter @w : tensor<4xf32> = #zero.zeros
+zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4]
+  members [#zero.member<@w at 0 size 4>] compute f32 gradient f32 optimizer #zero.adam<>
+zero.step @slice_of_parameters(%x: tensor<2xf32>) {
+  zero.micro {
+    // expected-error @+1 {{the form 'owned', and no other, names the bucket's parameters}}
+    zero.accumulate slice %x into @p0[0 to 4] of [@w] : tensor<2xf32>
+    %loss = nn.reduce sum %x dims [0] : (tensor<2xf32>) -> tensor<f32>
+    zero.yield %loss : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+// expected-error @+1 {{attribute 'zero.parameters' must be names, of a module of stages}}
+module attributes {zero.parameters = 3} {
+}
+
+// -----
+
+zero.step @launch_of_nothing(%x: tensor<4xf32>) {
+  // expected-error @+1 {{names @square, which is no function}}
+  %q = zero.launch @square(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %loss = nn.reduce sum %q dims [0] : (tensor<4xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+zero.mesh @mesh <pipe = 3, data = 1> stage 1 order "1f1b"
+// expected-error @+1 {{is in stages [0, 2], wanted two or more, rising, among them that of its module, and no average}}
+zero.parameter @w : tensor<4xf32> = #zero.zeros stages [0, 2]
