@@ -300,6 +300,7 @@ MOVES = {
     "masked": lambda x: x.masked_fill(
         torch.ones(x.shape[1], x.shape[1]).tril().sum(1).view(1, -1, 1) < 2, 0.0
     ),
+    "distances": lambda x: x * torch.cdist(x, x).mean(-1, keepdim=True),
     "spread": lambda x: x - x.std(-1, keepdim=True),
     "logs": lambda x: torch.logaddexp(x, -x),
 }

@@ -56,6 +56,8 @@ ELEMENTS = {
     "isin": lambda w, x, i: w * torch.isin(i, torch.tensor([1, 4])),
     "soft_margin": lambda w, x, i: F.soft_margin_loss(w, x.sign(), reduction="none"),
     "multi_margin": lambda w, x, i: F.multi_margin_loss(w, i[:, 0]) * x,
+    "ldexp": lambda w, x, i: torch.ldexp(w, i) + torch.ldexp(x * w, torch.tensor(-3)),
+    "random_slope": lambda w, x, i: F.rrelu(w, training=False) + F.rrelu(w, 0.2, 0.4),
 }
 
 
@@ -101,6 +103,9 @@ SAMPLED = {
 }
 
 REDUCTIONS = {
+    "distances": lambda w, x, i: torch.cdist(w, x) + torch.cdist(w, w * 2, p=1.0),
+    "distances_of_themselves": lambda w, x, i: torch.cdist(w[None], w[None]) + F.pdist(w).sum(),
+    "distances_3": lambda w, x, i: torch.cdist(w, x, p=3.0) + F.pdist(w, 1.0).sum(),
     "prod": lambda w, x, i: (
         w.prod(1) + w.prod(0, keepdim=True).sum() + w.prod() + (w * i).prod(0).sum()
     ),

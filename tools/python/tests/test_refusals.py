@@ -56,7 +56,10 @@ def without_gradients(w, x):
         (lambda w, x: w[x.nonzero()].sum(), "use torch.where"),
         (lambda w, x: torch.index_put(w, (x > 0,), x[0, :1].expand(3)).sum(), "torch.where"),
         (lambda w, x: w * x, "the loss is a tensor<4x4xf32>: wanted one float"),
-        (lambda w, x: torch.cdist(w, x).mean(), "aten._cdist_forward.default"),
+        (lambda w, x: torch.linalg.qr(w)[1].mean(), "aten.linalg_qr.default"),
+        (lambda w, x: torch.func.grad(lambda y: (y @ w).tanh().sum())(x).mean(), "a derivative"),
+        (lambda w, x: torch.func.jacrev(lambda y: y @ w)(x).mean(), "a derivative"),
+        (lambda w, x: torch.autograd.grad((w * w).sum(), w)[0].mean(), "a derivative"),
         (lambda w, x: {"logits": w}, "without a loss"),
         (
             lambda w, x: F.embedding(x.long(), w, scale_grad_by_freq=True).sum(),

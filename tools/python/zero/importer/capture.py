@@ -19,7 +19,7 @@ from zero.importer.captured import Average, Captured, needed
 from zero.importer.decompositions import table
 from zero.importer.errors import CannotImport
 from zero.importer.experts import experts_sorted
-from zero.importer.functions import own_gradients_checked
+from zero.importer.functions import derivatives_refused, own_gradients_checked
 from zero.importer.hooks import (
     Hook,
     apply_hooks,
@@ -144,7 +144,10 @@ def decomposed(program: ExportedProgram) -> ExportedProgram:
         if node.op == "placeholder" and node.name in spare:
             program.graph.erase_node(node)
     specs[:] = [spec for spec in specs if spec.arg.name not in spare]
-    return program.run_decompositions(table())
+    try:
+        return program.run_decompositions(table())
+    except Exception as error:
+        raise CannotImport(untraceable(error), place_of_error(error)) from error
 
 
 def traced(wrapper: LossOf, batch: dict[str, Any]) -> tuple[ExportedProgram, Hooks]:
@@ -152,6 +155,7 @@ def traced(wrapper: LossOf, batch: dict[str, Any]) -> tuple[ExportedProgram, Hoo
     try:
         with (
             own_gradients_checked(),
+            derivatives_refused(),
             experts_sorted(),
             tracing_silenced(),
             hooks_recorded() as hooks,

@@ -26,6 +26,34 @@ SAME_GRADIENT = (
 ).split()
 
 
+def cdist_forward(x1, x2, p, compute_mode=None):
+    return torch.linalg.vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+
+
+def pdist_forward(self, p=2.0):
+    first, second = torch.triu_indices(self.shape[0], self.shape[0], 1)
+    return torch.linalg.vector_norm(self[first] - self[second], p, -1)
+
+
+def ldexp(self, other):
+    return self * torch.pow(2.0, other)
+
+
+def rrelu_of_evaluation(self, noise, lower=1 / 8, upper=1 / 3, training=False, generator=None):
+    if training:
+        return NotImplemented
+    return torch.nn.functional.leaky_relu(self, (lower + upper) / 2), noise
+
+
+# Compositions that PyTorch does not have, with the gradients of its own formulas.
+OWN = {
+    torch.ops.aten._cdist_forward.default: cdist_forward,
+    torch.ops.aten._pdist_forward.default: pdist_forward,
+    torch.ops.aten.ldexp.Tensor: ldexp,
+    torch.ops.aten.rrelu_with_noise_functional.default: rrelu_of_evaluation,
+}
+
+
 def table() -> dict[torch._ops.OpOverload, Callable]:
     """The decompositions by operation; all else stays whole."""
     return {
@@ -40,12 +68,13 @@ def known() -> dict[torch._ops.OpOverload, Callable]:
     """All that PyTorch has, those that export does not take by itself included."""
     further = torch._decomp.decomposition_table
     named = {operation: further[operation] for operation in further if is_named(operation)}
-    return named | dict(torch.export.default_decompositions().items())
+    return named | dict(torch.export.default_decompositions().items()) | OWN
 
 
 def is_decomposed(operation: torch._ops.OpOverload) -> bool:
     return (
-        str(operation).startswith(RECURRENT)
+        operation in OWN
+        or str(operation).startswith(RECURRENT)
         or is_named(operation)
         or is_unknown_composition(operation)
     )
@@ -53,8 +82,11 @@ def is_decomposed(operation: torch._ops.OpOverload) -> bool:
 
 def is_named(operation) -> bool:
     """Whether `SAME_GRADIENT` has it."""
-    name = str(operation).removeprefix("aten.").partition(".")[0]
-    return name in SAME_GRADIENT
+    return name_of(operation) in SAME_GRADIENT
+
+
+def name_of(operation) -> str:
+    return str(operation).removeprefix("aten.").partition(".")[0]
 
 
 def is_unknown_composition(operation: torch._ops.OpOverload) -> bool:

@@ -54,6 +54,28 @@ def own_gradients_checked() -> Iterator[None]:
         check(call)
 
 
+@contextmanager
+def derivatives_refused() -> Iterator[None]:
+    """Refuses forward passes that differentiate: tracing sees the values, and not how they
+    depend on parameters."""
+    grad = torch.autograd.grad
+
+    def refuse(*_, **__):
+        place = place_of_frames(traceback.extract_stack()[:-1])
+        raise CannotImport(
+            "forward takes a derivative (torch.autograd.grad, or grad, vjp, jacrev or hessian of "
+            "torch.func), and zero differentiates the loss alone: write out what the derivative "
+            "is",
+            place,
+        )
+
+    torch.autograd.grad = refuse
+    try:
+        yield
+    finally:
+        torch.autograd.grad = grad
+
+
 def own_functions(base: type) -> Iterator[type[Function]]:
     """The subclasses with a forward that are not PyTorch's own."""
     for function in base.__subclasses__():

@@ -10,7 +10,7 @@ import pathlib
 import sys
 
 from zero.importer.convert import CONVERTERS
-from zero.importer.decompositions import SAME_GRADIENT
+from zero.importer.decompositions import OWN, SAME_GRADIENT, name_of
 
 PAGE = pathlib.Path(__file__).parents[4] / "docs" / "PyTorch.md"
 BEGIN, END = "<!-- operations: begin -->", "<!-- operations: end -->"
@@ -24,7 +24,8 @@ def table() -> str:
             operation, _, overload = name.removeprefix("aten.").partition(".")
             names = rows.setdefault(converter.zero, {})
             names.setdefault(operation, []).append(overload)
-    rows["a composition of others here"] = dict.fromkeys(SAME_GRADIENT)
+    own = [name_of(operation) for operation in OWN]
+    rows["a composition of others here"] = dict.fromkeys([*SAME_GRADIENT, *own])
     lines = ["| PyTorch (`aten`) | zero |", "| --- | --- |"]
     for words, names in sorted(rows.items(), key=lambda row: min(row[1])):
         words = words.replace("|", "\\|")
