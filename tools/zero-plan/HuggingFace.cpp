@@ -4,11 +4,6 @@
 
 #include "CommandLine.h"
 
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/Program.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mlir;
@@ -33,62 +28,26 @@ static cl::opt<unsigned>
                cl::init(1), cl::value_desc("n"),
                cl::desc("Samples of a micro-batch of one rank, with --hf"));
 
-static constexpr StringLiteral kImporter = "zero-import-cached";
-
 bool mlir::zero::isHuggingFace() { return !hf.empty(); }
-
-/// The importer beside this program, or else on the path.
-static FailureOr<std::string> findImporter() {
-  const std::string self = llvm::sys::fs::getMainExecutable(
-      nullptr, reinterpret_cast<void *>(&findImporter));
-  auto found = llvm::sys::findProgramByName(
-      kImporter, {llvm::sys::path::parent_path(self)});
-  if (!found)
-    found = llvm::sys::findProgramByName(kImporter);
-  if (!found)
-    return fail("--hf imports a model with " + kImporter +
-                ", which is not found: pip install "
-                "'zero-compiler[huggingface]', or give a model that "
-                "zero-import has written elsewhere");
-  return *found;
-}
-
-/// The path that the importer prints.
-static FailureOr<std::string> importModel(int64_t microBatch) {
-  FailureOr<std::string> importer = findImporter();
-  if (failed(importer))
-    return failure();
-  SmallString<128> output;
-  if (auto code = llvm::sys::fs::createTemporaryFile("model", "path", output))
-    return fail("cannot make a temporary file: " + code.message());
-  llvm::FileRemover remover(output);
-  const std::string length = std::to_string(sequence),
-                    samples = std::to_string(microBatch);
-  const StringRef words[] = {*importer, "--hf",       hf,     "--task",
-                             task,      "--sequence", length, "--micro-batch",
-                             samples};
-  std::string error;
-  const int code = llvm::sys::ExecuteAndWait(
-      *importer, words, std::nullopt,
-      {std::nullopt, StringRef(output), std::nullopt}, 0, 0, &error);
-  if (code != 0) // It has said why, unless it did not run.
-    return error.empty() ? failure()
-                         : fail("'" + *importer + "' fails: " + error);
-  auto text = llvm::MemoryBuffer::getFile(output);
-  if (!text)
-    return fail("cannot read what '" + *importer + "' prints");
-  return (*text)->getBuffer().trim().str();
-}
 
 bool mlir::zero::choosesMicroBatch() {
   return isHuggingFace() && microBatch.getNumOccurrences() == 0;
 }
 
-LogicalResult mlir::zero::readHuggingFace(ModelFile &model, int64_t samples) {
-  if (sequence == 0 || samples == 0)
+FailureOr<std::unique_ptr<Imports>> mlir::zero::startImports() {
+  if (sequence == 0 || microBatch == 0)
     return fail("--hf wants --sequence, the tokens of a sample, and "
                 "--micro-batch of 1 or more");
-  FailureOr<std::string> path = importModel(samples);
+  return Imports::start(
+      {"--hf", hf, "--task", task, "--sequence", std::to_string(sequence)});
+}
+
+static LogicalResult readHuggingFace(ModelFile &model) {
+  auto imports = startImports();
+  if (failed(imports))
+    return failure();
+  (*imports)->ask(microBatch);
+  FailureOr<std::string> path = (*imports)->take();
   return failed(path) ? failure() : model.read(*path);
 }
 
@@ -100,7 +59,7 @@ LogicalResult mlir::zero::readInputModel(ModelFile &model) {
                   "--hf imports; a file of MLIR has them already");
     return model.read(options::inputs.front());
   }
-  return readHuggingFace(model, microBatch);
+  return readHuggingFace(model);
 }
 
 void mlir::zero::fillDefaults(PlanOptions &options, bool choosesStage) {

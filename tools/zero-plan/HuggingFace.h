@@ -2,6 +2,7 @@
 #ifndef ZERO_PLAN_HUGGINGFACE_H
 #define ZERO_PLAN_HUGGINGFACE_H
 
+#include "Imports.h"
 #include "Model.h"
 
 namespace mlir::zero {
@@ -16,8 +17,8 @@ LogicalResult readInputModel(ModelFile &model);
 /// Whether the samples of a micro-batch are a search's to choose.
 bool choosesMicroBatch();
 
-/// Reads the model of --hf with micro-batches of so many samples.
-LogicalResult readHuggingFace(ModelFile &model, int64_t samples);
+/// Starts to import the model of --hf.
+FailureOr<std::unique_ptr<Imports>> startImports();
 
 /// What is said of a model of --hf where no option says it: 16 bits, on a GPU.
 /// `choosesStage`: the command tries all stages.

@@ -89,9 +89,18 @@ static LogicalResult searchMicroBatches(const SearchOptions &options,
                                         std::vector<Searched> &all,
                                         Machine &machine) {
   constexpr int64_t most = 64;
+  auto imports = startImports();
+  if (failed(imports))
+    return failure();
+  (*imports)->ask(1);
   for (int64_t samples = 1; samples <= most; samples *= 2) {
+    FailureOr<std::string> path = (*imports)->take();
+    if (failed(path))
+      return failure();
+    if (samples < most)
+      (*imports)->ask(2 * samples);
     auto model = std::make_unique<ModelFile>();
-    if (failed(readHuggingFace(*model, samples)))
+    if (failed(model->read(*path)))
       return failure();
     // What does not divide the samples of an update is none to try.
     ScopedDiagnosticHandler quiet(

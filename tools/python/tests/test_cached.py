@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -67,6 +68,19 @@ def test_later_it_needs_no_pytorch(hf, capsys, monkeypatch):
     monkeypatch.setattr(cached, "missing", lambda: ["torch"])
     monkeypatch.setattr(cached, "version", lambda name: "")
     assert found(capsys, hf) == path
+
+
+def test_micro_batches_of_standard_input(hf, capsys, monkeypatch):
+    own = words(hf)[:-2]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("2\n1\n"))
+    assert cached.main(own) == 0
+    two, one = capsys.readouterr().out.split()
+    assert found(capsys, hf) == two != one
+    monkeypatch.setattr(sys, "stdin", io.StringIO("2\ntwo\n"))
+    assert cached.main(own) == 1
+    said = capsys.readouterr()
+    assert said.out.split() == [two]
+    assert "found the micro-batch 'two', wanted a number" in said.err
 
 
 def test_what_is_missing_is_named(hf, capsys, monkeypatch):

@@ -8,14 +8,17 @@ Only making it needs PyTorch and transformers.
 from __future__ import annotations
 
 import argparse
+import functools
 import glob
 import hashlib
 import importlib.metadata
 import importlib.util
 import json
 import os
+import signal
 import sys
 import tempfile
+from typing import Iterator
 
 from zero.errors import Error
 from zero.files import open_file, parse_json
@@ -32,7 +35,12 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--hf", required=True, metavar="FOLDER", help="or a config.json")
     result.add_argument("--task", default="causal-lm")
     result.add_argument("--sequence", type=int, required=True, metavar="N")
-    result.add_argument("--micro-batch", type=int, required=True, metavar="M")
+    result.add_argument(
+        "--micro-batch",
+        type=int,
+        metavar="M",
+        help="of standard input where it is left out: several, a number a line",
+    )
     return result
 
 
@@ -71,8 +79,9 @@ def version(name: str) -> str:
 
 def versions() -> list[str]:
     """Of what decides how a model is imported, the importer's own files included."""
-    files = glob.glob(os.path.join(os.path.dirname(__file__), "importer", "**", "*.py"),
-                      recursive=True)
+    files = glob.glob(
+        os.path.join(os.path.dirname(__file__), "importer", "**", "*.py"), recursive=True
+    )
     sources = hashlib.sha256()
     for path in sorted(files):
         with open(path, "rb") as file:
@@ -133,14 +142,32 @@ def find(arguments: argparse.Namespace) -> str:
     )
 
 
+@functools.cache
 def note(text: str) -> None:
+    """Once, of several models."""
     print(f"zero-import-cached: remark: {text}", file=sys.stderr)
+
+
+def asked(arguments: argparse.Namespace) -> Iterator[argparse.Namespace]:
+    """The arguments with each micro-batch."""
+    if arguments.micro_batch is not None:
+        yield arguments
+        return
+    # Who asks ends this process with what it no longer wants; a part of a file goes as well.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    for line in sys.stdin:
+        try:
+            arguments.micro_batch = int(line)
+        except ValueError:
+            raise Error(f"found the micro-batch '{line.strip()}', wanted a number") from None
+        yield arguments
 
 
 def main(words: list[str] | None = None) -> int:
     arguments = parser().parse_args(words)
     try:
-        print(find(arguments))
+        for one in asked(arguments):
+            print(find(one), flush=True)
     except (Error, OSError) as error:
         print(f"zero-import-cached: error: {error}", file=sys.stderr)
         return 1
