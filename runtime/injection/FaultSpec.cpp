@@ -110,7 +110,7 @@ std::optional<double> readValue(const KindRow &row, const std::string &text) {
 void readKind(FaultSpec &spec, const std::string &text) {
   const size_t sign = text.find('=');
   const std::string name = text.substr(0, sign);
-  const auto row =
+  const KindRow *row =
       std::find_if(std::begin(kKinds), std::end(kKinds),
                    [&](const KindRow &one) { return name == one.name; });
   if (row == std::end(kKinds))
