@@ -59,7 +59,12 @@ def without_gradients(w, x):
         (lambda w, x: torch.linalg.qr(w)[1].mean(), "aten.linalg_qr.default"),
         (lambda w, x: torch.func.grad(lambda y: (y @ w).tanh().sum())(x).mean(), "a derivative"),
         (lambda w, x: torch.func.jacrev(lambda y: y @ w)(x).mean(), "a derivative"),
-        (lambda w, x: torch.autograd.grad((w * w).sum(), w)[0].mean(), "a derivative"),
+        (
+            lambda w, x: torch.autograd.grad(
+                (x.requires_grad_() @ w).tanh().sum(), x, create_graph=True
+            )[0].mean(),
+            "a derivative",
+        ),
         (lambda w, x: {"logits": w}, "without a loss"),
         (
             lambda w, x: F.embedding(x.long(), w, scale_grad_by_freq=True).sum(),

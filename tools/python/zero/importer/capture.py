@@ -19,7 +19,7 @@ from zero.importer.captured import Average, Captured, needed
 from zero.importer.decompositions import table
 from zero.importer.errors import CannotImport
 from zero.importer.experts import experts_sorted
-from zero.importer.functions import derivatives_refused, own_gradients_checked
+from zero.importer.functions import derivatives_explained, own_gradients_checked
 from zero.importer.hooks import (
     Hook,
     apply_hooks,
@@ -155,7 +155,7 @@ def traced(wrapper: LossOf, batch: dict[str, Any]) -> tuple[ExportedProgram, Hoo
     try:
         with (
             own_gradients_checked(),
-            derivatives_refused(),
+            derivatives_explained(),
             experts_sorted(),
             tracing_silenced(),
             hooks_recorded() as hooks,

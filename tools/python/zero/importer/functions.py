@@ -19,6 +19,13 @@ from zero.importer.errors import CannotImport, Place
 from zero.importer.places import place_of_frames
 
 
+UNTRACED_DERIVATIVE = (
+    "forward takes a derivative that cannot be traced: zero follows torch.autograd.grad of what is "
+    "computed from parameters, and neither that of an input nor grad, vjp, jacrev or hessian of "
+    "torch.func; write out what the derivative is"
+)
+
+
 @dataclass
 class Argument:
     """A tensor that a function was called with, without its values."""
@@ -55,23 +62,27 @@ def own_gradients_checked() -> Iterator[None]:
 
 
 @contextmanager
-def derivatives_refused() -> Iterator[None]:
-    """Refuses forward passes that differentiate: tracing sees the values, and not how they
-    depend on parameters."""
-    grad = torch.autograd.grad
+def derivatives_explained() -> Iterator[None]:
+    """Refuses the transforms of torch.func that go backward, which tracing cannot follow and
+    would not leave in order. Where it fails after another derivative, that is why."""
+    grad, places = torch.autograd.grad, []
 
-    def refuse(*_, **__):
-        place = place_of_frames(traceback.extract_stack()[:-1])
-        raise CannotImport(
-            "forward takes a derivative (torch.autograd.grad, or grad, vjp, jacrev or hessian of "
-            "torch.func), and zero differentiates the loss alone: write out what the derivative "
-            "is",
-            place,
-        )
+    def noticed(*arguments, **settings):
+        *stack, caller, _ = traceback.extract_stack()
+        places.append(place_of_frames([*stack, caller]))
+        if "_functorch" in caller.filename:
+            raise CannotImport(UNTRACED_DERIVATIVE, places[0])
+        return grad(*arguments, **settings)
 
-    torch.autograd.grad = refuse
+    torch.autograd.grad = noticed
     try:
         yield
+    except CannotImport:
+        raise
+    except Exception as error:
+        if not places:
+            raise
+        raise CannotImport(UNTRACED_DERIVATIVE, places[0]) from error
     finally:
         torch.autograd.grad = grad
 
