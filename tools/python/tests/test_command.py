@@ -7,9 +7,8 @@ import subprocess
 
 import torch
 from safetensors.torch import load_file, save_file
-from training import run, tool, train
+from training import run, tool
 
-import zero
 from zero.importer import table
 from zero.importer.cli import main
 
@@ -146,21 +145,3 @@ def test_tasks(tmp_path):
 def test_documented_operations():
     page = table.PAGE.read_text()
     assert table.page_with_table(page) == page, "run python -m zero.importer.table --write"
-
-
-def test_documented_example(tmp_path):
-    """The page's model is imported as the page says, and trains."""
-    page = table.PAGE.read_text()
-    source = page.split("```python\n# train.py\n", 1)[1].split("```", 1)[0]
-    (tmp_path / "train.py").write_text(source)
-    scope: dict = {}
-    exec(compile(source, "train.py", "exec"), scope)
-    module, batch = scope["make"]()
-    words = [f"{tmp_path}/train.py:make", "-o", f"{tmp_path}/model.mlir"]
-    assert main(words) == 0
-    text = (tmp_path / "model.mlir").read_text()
-    assert "nn.gelu exact" in text and 'zero.input = "images"' in text
-    model = zero.export(module, batch)
-    config = {"optimizer": {"type": "AdamW", "params": {"lr": 1e-2}}}
-    losses = train(model, batch, tmp_path, config, steps=10)
-    assert losses[-1] < losses[0]
