@@ -12,7 +12,7 @@
 namespace zrt::in_process {
 namespace {
 
-/// Of those whose flag is `value`.
+/// Lists the ranks whose flag is `value`.
 std::string namesOf(const std::vector<char> &flags, char value) {
   std::vector<int> ranks;
   for (size_t rank = 0; rank < flags.size(); ++rank)

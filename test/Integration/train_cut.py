@@ -133,7 +133,7 @@ def check_persistence(folder, case):
 
 def distances(folder, setup, exact):
     """How far the losses of a setup's first updates are from those of `exact`, in f32: the
-    root of the mean square, for each of `SEEDS`. Later, what was rounded otherwise has been
+    root of the sum of squares, for each of `SEEDS`. Later, what was rounded otherwise has been
     amplified, and one start says nothing."""
     found = []
     for seed, wanted in zip(SEEDS, exact):

@@ -29,6 +29,9 @@ PARAMETERS, OPERATIONS, PRODUCT = 1_000_000, 1_500, 1_000_000_000
 ROUNDING = 2e-6
 
 
+DIFFERS = "the imported model differs from PyTorch"
+
+
 def check(module: nn.Module, batch: Batch, *, outputs: Sequence[str] = ()) -> str:
     """Imports the module and compares it with PyTorch, whatever its size. Returns what was
     compared; raises CannotImport where something differs or cannot be compared. The module
@@ -151,7 +154,7 @@ def varied(batch: Batch) -> Batch:
 
 
 def description(pair: Pair, place: str) -> str:
-    text = f"the imported model differs from PyTorch: {pair} {pair.values()}"
+    text = f"{DIFFERS}: {pair} {pair.values()}"
     if place:
         text += f"; '{place}' is the first module whose output or gradient differs"
     return (
