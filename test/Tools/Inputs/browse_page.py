@@ -38,6 +38,12 @@ try {
   found.reset = view[0] === data.begin && view[1] === data.end;
   const bars = () => document.querySelectorAll('#parameters .bar').length;
   found.bars = bars();
+  found.legend = byId('legend').textContent;
+  found.missing = [...new Set(data.streams.flatMap(stream => stream.events.map(event => event[3])))]
+    .filter(kind => !meanings[kind] || !found.legend.includes(meanings[kind]));
+  const edge = document.body.getBoundingClientRect().right;
+  found.clipped = [...document.querySelectorAll('svg text')].map(text => text.getBoundingClientRect())
+    .filter(box => box.right > edge + 1).length;
   const drawn = pixels();
   byId('filter').value = data.parameters[0][0];
   byId('filter').dispatchEvent(new Event('input'));
@@ -73,5 +79,7 @@ assert found["title"] and "fits" in found["verdict"], found
 assert found["boxes"] > 20 and found["tip"] == found["expected"] != "", found
 assert found["gone"] == "none" and found["zoomed"] < 1 and found["reset"], found
 assert 1 <= found["filtered"] < found["bars"] and found["redrawn"], found
+assert not found["missing"] and "a kernel" in found["legend"], found
+assert not found["clipped"], found
 assert found["front"] == (found["plans"] == 0), found
 print(found["plans"], "plans")

@@ -57,7 +57,7 @@ void PageData::writeTimes(Json &json) const {
   json.attributeArray("regions", [&] {
     for (const RegionTime &region : times.regions)
       json.object([&] {
-        json.attribute("name", region.getName());
+        json.attribute("name", times.nameOf(region));
         json.attribute("begin", fromBegin(region.begin));
         json.attribute("end", fromBegin(region.end));
       });
@@ -103,6 +103,7 @@ void PageData::writeArena(Json &json, MemorySpace space) const {
     json.attribute("name", space.describe());
     json.attribute("bytes", static_cast<int64_t>(bytes));
     json.attribute("changes", changes);
+    json.attribute("small", times.isSmall(space));
     json.attributeArray("buffers", [&] {
       for (const TimedBuffer &buffer : buffers)
         json.array([&] {

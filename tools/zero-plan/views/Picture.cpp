@@ -17,23 +17,23 @@ namespace {
 
 constexpr double kLeft = 130, kWidth = 1000, kRight = 20, kTop = 50;
 constexpr double kStreamHeight = 18, kGap = 8;
-/// Of an arena that changes within an update, of one that does not, and of one
-/// that has less than this part of all bytes.
+/// Of an arena that changes within an update, of one that does not, and of a
+/// small one.
 constexpr double kArenaHeight = 170, kStateHeight = 46, kSmallHeight = 28;
-constexpr double kSmallPart = 1e-4;
 
 constexpr llvm::StringLiteral kStyles =
     "text{font:11px sans-serif;fill:#222}"
     ".lane{fill:#f4f4f4}"
-    "rect.k0{fill:#4c78a8}rect.k1{fill:#5d8cc0}"
-    "rect.gather{fill:#54a24b}rect.reduce{fill:#f58518}"
-    "rect.exchange{fill:#eeca3b}rect.copy,rect.upload{fill:#b279a2}"
-    "rect.host{fill:#9d755d}rect.read,rect.write{fill:#72b7b2}"
-    "rect.wait{fill:#f4c7c3}"
-    "rect.b0{fill:#9ecae9;stroke:#4c78a8}rect.b1{fill:#c6dbef;stroke:#4c78a8}"
-    "rect.state{fill:#d9d9d9;stroke:#8c8c8c}"
+    "path{fill:none}"
+    ".k0{fill:#4c78a8}.k1{fill:#5d8cc0}"
+    ".gather{fill:#54a24b}.reduce{fill:#f58518}"
+    ".exchange{fill:#eeca3b}.copy,.upload{fill:#b279a2}"
+    ".host{fill:#9d755d}.read,.write{fill:#72b7b2}"
+    ".wait{fill:#f4c7c3}"
+    ".b0{fill:#9ecae9}.b1{fill:#c6dbef}.state{fill:#d9d9d9}"
+    "rect.b0,rect.b1{stroke:#4c78a8}rect.state{stroke:#8c8c8c}"
     "rect.b0,rect.b1,rect.state{stroke-width:.3}"
-    "path{fill:none}.grid{stroke:#ddd}.edge{stroke:#888;stroke-dasharray:4 3}"
+    ".grid{stroke:#ddd}.edge{stroke:#888;stroke-dasharray:4 3}"
     ".peak{stroke:#c44;stroke-dasharray:2 2}";
 
 /// Draws from the top down.
@@ -76,13 +76,12 @@ private:
 
 void Picture::drawTitle(StringRef title) {
   svg.text(kLeft, 18, title);
-  int32_t micros = timeline.program->training.accumulation;
   for (const RegionTime &region : times.regions) {
-    std::string name = region.getName();
-    if (region.region == TimedRegion::Micro && micros > 1)
-      name = "last of " + std::to_string(micros) + " micro-batches";
-    svg.line(toX(region.begin), kTop - 18, toX(region.begin), kTop, "edge");
-    svg.text(toX(region.begin) + 3, kTop - 8, name);
+    double x = toX(region.begin);
+    bool atEnd = x > kLeft + kWidth - 40;
+    svg.line(x, kTop - 18, x, kTop, "edge");
+    svg.text(x + (atEnd ? -3 : 3), kTop - 8, times.nameOf(region),
+             atEnd ? "end" : "start");
   }
 }
 
@@ -166,10 +165,7 @@ void Picture::drawArena(MemorySpace space) {
   bool isState = buffers.empty();
   if (isState)
     buffers = times.listStates(space);
-  uint64_t all = 0;
-  for (uint64_t arena : timeline.program->arenaBytes)
-    all += arena;
-  bool isSmall = double(bytes) < kSmallPart * double(all);
+  bool isSmall = times.isSmall(space);
   double height = isSmall   ? kSmallHeight
                   : isState ? kStateHeight
                             : kArenaHeight;

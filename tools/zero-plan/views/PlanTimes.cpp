@@ -5,6 +5,8 @@
 #include "zero/Conversion/Translate.h"
 #include "zero/Memory/LineBuffers.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::zero;
 
@@ -19,6 +21,21 @@ PlanTimes::PlanTimes(ModuleOp module, const Timeline &timeline,
       regions.push_back(region);
   begin = regions.front().begin;
   end = regions.back().end;
+}
+
+std::string PlanTimes::nameOf(const RegionTime &region) const {
+  int32_t micros = timeline.program->training.accumulation;
+  if (region.region != TimedRegion::Micro)
+    return region.getName();
+  return micros > 1 ? "last of " + std::to_string(micros) + " micro-batches"
+                    : "micro-batch";
+}
+
+bool PlanTimes::isSmall(MemorySpace space) const {
+  constexpr double kSmallPart = 1e-4;
+  const auto &arenas = timeline.program->arenaBytes;
+  const double all = std::accumulate(std::begin(arenas), std::end(arenas), 0.0);
+  return double(arenas[space.index()]) < kSmallPart * all;
 }
 
 SmallVector<TimedBuffer> PlanTimes::listStates(MemorySpace space) const {

@@ -31,6 +31,11 @@ public:
   SmallVector<RegionTime> regions;
   double begin = 0, end = 0;
 
+  /// What a reader calls the region, which of its kind is the last.
+  std::string nameOf(const RegionTime &region) const;
+
+  /// Whether the arena has too few of all bytes for its buffers to be shown.
+  bool isSmall(MemorySpace space) const;
   /// What is in the arena all the time.
   SmallVector<TimedBuffer> listStates(MemorySpace space) const;
   /// What the last micro-batch and the update fill of it.

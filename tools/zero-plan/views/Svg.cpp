@@ -5,6 +5,8 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
+
 using namespace mlir::zero;
 
 namespace {
@@ -32,8 +34,26 @@ std::string escape(llvm::StringRef text) {
 
 } // namespace
 
+/// In pixels: what is thinner cannot be pointed at, and cannot be seen.
+static constexpr double kThin = 1.2, kInvisible = 0.02;
+
+void Svg::flush() {
+  for (const auto &[style, data] : thin)
+    body += "<path class=\"" + style + "\" d=\"" + data + "\"/>\n";
+  thin.clear();
+}
+
 void Svg::rectangle(const Box &box, llvm::StringRef style,
                     const llvm::Twine &hover) {
+  const double least = std::min(box.width, box.height);
+  if (least < kInvisible)
+    return;
+  if (least < kThin) {
+    thin[style.str()] += "M" + number(box.x) + " " + number(box.y) + "h" +
+                         number(box.width) + "v" + number(box.height) + "h" +
+                         number(-box.width) + "z";
+    return;
+  }
   body += "<rect class=\"" + style.str() + "\" x=\"" + number(box.x) +
           "\" y=\"" + number(box.y) + "\" width=\"" + number(box.width) +
           "\" height=\"" + number(box.height) + "\"";
@@ -44,20 +64,22 @@ void Svg::rectangle(const Box &box, llvm::StringRef style,
 
 void Svg::line(double x1, double y1, double x2, double y2,
                llvm::StringRef style) {
+  flush();
   body += "<path class=\"" + style.str() + "\" d=\"M" + number(x1) + " " +
           number(y1) + "L" + number(x2) + " " + number(y2) + "\"/>\n";
 }
 
 void Svg::text(double x, double y, const llvm::Twine &text,
                llvm::StringRef anchor) {
+  flush();
   body += "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\"";
   if (anchor != "start")
     body += " text-anchor=\"" + anchor.str() + "\"";
   body += ">" + escape(text.str()) + "</text>\n";
 }
 
-std::string Svg::finish(double width, double height,
-                        llvm::StringRef styles) const {
+std::string Svg::finish(double width, double height, llvm::StringRef styles) {
+  flush();
   return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(width) +
          "\" height=\"" + number(height) + "\" viewBox=\"0 0 " + number(width) +
          " " + number(height) + "\">\n<style>" + styles.str() +
