@@ -6,7 +6,7 @@ zero_merge_archive(zero_runtime_cuda zero_cuda_main zero_cuda_device
 set(cudnn "")
 if(ZERO_HAVE_CUDNN)
   cmake_path(GET ZERO_CUDNN_LIBRARY PARENT_PATH folder)
-  set(cudnn "\"${ZERO_CUDNN_LIBRARY}\"\n\"$<TARGET_FILE:CUDA::nvrtc>\"\n-Wl,-rpath,\"${folder}\"\n")
+  set(cudnn "-Wl,-rpath,\"${folder}\"\n")
 endif()
 function(zero_add_cuda_link suffix arch)
   set(stem ${ZERO_LINK_FOLDER}/zero-runtime-cuda${suffix})

@@ -4,6 +4,7 @@
 
 #include "Embed.h"
 #include "LowerKernels.h"
+#include "RunProgram.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -177,17 +178,12 @@ public:
       return at.emitError("no ")
              << tool << " of the CUDA toolkit was found; install the toolkit "
              << "or name its folder of programs with ZERO_CUDA_BIN";
-    SmallVector<StringRef> list{path};
-    list.append(arguments.begin(), arguments.end());
-    std::string log = file("log"), message;
-    std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
-                                            StringRef(log)};
-    if (llvm::sys::ExecuteAndWait(path, list, std::nullopt, redirects, 0, 0,
-                                  &message) == 0)
+    std::vector<std::string> command = {path};
+    llvm::append_range(command, arguments);
+    std::string printed;
+    if (succeeded(runProgram(command, printed)))
       return success();
-    if (auto buffer = llvm::MemoryBuffer::getFile(log))
-      message += (*buffer)->getBuffer().rtrim().str();
-    return at.emitError("'") << path << "' failed: " << message;
+    return at.emitError("'") << path << "' failed: " << printed;
   }
 
 private:

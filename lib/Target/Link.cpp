@@ -2,42 +2,26 @@
 
 #include "zero/Target/Target.h"
 
+#include "CopyLibraries.h"
 #include "FindRuntime.h"
 #include "Linker.h"
+#include "RunProgram.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Program.h"
 
 using namespace mlir;
 using namespace mlir::zero;
 
-namespace {
-
-/// Runs `arguments` and puts what it prints into `error` if it fails.
-LogicalResult runLinker(ArrayRef<std::string> arguments, std::string &error) {
-  SmallString<128> log;
-  if (llvm::sys::fs::createTemporaryFile("zero-link", "log", log)) {
-    error = "no temporary file for the linker's messages";
-    return failure();
-  }
-  SmallVector<StringRef> list(arguments.begin(), arguments.end());
-  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
-                                          StringRef(log)};
-  std::string message;
-  int status = llvm::sys::ExecuteAndWait(list.front(), list, std::nullopt,
-                                         redirects, 0, 0, &message);
-  if (status != 0) {
-    error = "'" + arguments.front() + "' could not link: " + message;
-    if (auto buffer = llvm::MemoryBuffer::getFile(log))
-      error += (*buffer)->getBuffer().rtrim().str();
-  }
-  llvm::sys::fs::remove(log);
-  return success(status == 0);
+/// Runs `command` and says in `error` what it prints if it fails.
+static LogicalResult runLinker(ArrayRef<std::string> command,
+                               std::string &error) {
+  std::string printed;
+  if (succeeded(runProgram(command, printed)))
+    return success();
+  error = "'" + command.front() + "' could not link: " + printed;
+  return failure();
 }
-
-} // namespace
 
 /// Links by `link` what then takes the place of `output`: as a whole, or not at
 /// all. A linker that succeeds without a result is an error.
@@ -99,8 +83,14 @@ static LogicalResult linkWithRuntime(Linker::Output kind, StringRef object,
     llvm::append_range(words, options.files);
     words.push_back("-Wl,--no-whole-archive");
   }
+  if (!options.libraries.empty())
+    llvm::append_range(words, searchLibrariesIn(options.libraries, output));
   words.push_back("@" + runtime);
-  return link(kind, words, output, options, error);
+  if (failed(link(kind, words, output, options, error)))
+    return failure();
+  return options.libraries.empty()
+             ? success()
+             : copyLibraries(output, options.libraries, error);
 }
 
 LogicalResult mlir::zero::checkLink(const LinkOptions &options,

@@ -98,6 +98,10 @@ cl::list<std::string>
     linked("link", cl::cat(category), cl::value_desc("object or archive"),
            cl::desc("Links the file into the executable, all of it: kernels of "
                     "dialects that are loaded"));
+cl::opt<std::string> libraries(
+    "with-libraries", cl::cat(category), cl::value_desc("folder"),
+    cl::desc("Copies the shared libraries that the program needs into the "
+             "folder, where it looks for them; both may be moved together"));
 cl::opt<Emit> emit(
     "emit", cl::cat(category), cl::init(Emit::Executable),
     cl::desc("What to write:"),
@@ -171,6 +175,7 @@ zero::LinkOptions linkOptions() {
   zero::LinkOptions link;
   link.compiler = compiler;
   link.cpu = cpu;
+  link.libraries = libraries;
   link.files.assign(linked.begin(), linked.end());
   if (emit == Emit::Shared)
     link.runtimeName = "zero-runtime-shared";
@@ -238,11 +243,16 @@ LogicalResult loadPlugins(DialectRegistry &registry) {
   return success();
 }
 
-/// Checks `--link`: what has no executable has nothing to link.
+/// Checks `--link` and `--with-libraries`: what has no runtime is not linked.
 LogicalResult checkLinked() {
-  if (!linked.empty() && emit != Emit::Executable && emit != Emit::Shared)
-    return fail("--link is for what has a runtime, executables and shared "
-                "libraries; the output is to be of another kind");
+  const bool hasRuntime = emit == Emit::Executable || emit == Emit::Shared;
+  for (auto [flag, isGiven] :
+       {std::pair("--link", !linked.empty()),
+        std::pair("--with-libraries", !libraries.empty())})
+    if (isGiven && !hasRuntime)
+      return fail(flag + llvm::Twine(" is for what has a runtime, executables "
+                                     "and shared libraries; the output is to "
+                                     "be of another kind"));
   for (const std::string &path : linked)
     if (!llvm::sys::fs::exists(path))
       return fail("cannot link '" + path + "': there is no such file");

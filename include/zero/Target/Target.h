@@ -79,6 +79,10 @@ struct LinkOptions {
   /// Objects and archives to link before the runtime, whole: what registers
   /// itself when a process starts is used by nothing that a linker sees.
   std::vector<std::string> files;
+  /// The folder into which the shared libraries that the program needs are
+  /// copied, and where it looks for them; empty: the program looks for them
+  /// where they are on this machine.
+  std::string libraries;
 };
 
 /// Fails where there is no linker or no runtime for `options`, so that it is

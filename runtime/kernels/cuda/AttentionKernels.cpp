@@ -156,9 +156,11 @@ public:
 
 std::string attentionText() {
   const std::string version = cudnnVersion();
-  return version.empty() ? "own kernels, built without cuDNN"
-                         : version + " for 16-bit types where it has a kernel, "
-                                     "else own kernels; a run says which";
+  return version.empty()
+             ? "own kernels: " + cudnnRefusal()
+             : version + ", " + cudnnPlace() +
+                   ", for 16-bit types where it has a kernel, else own "
+                   "kernels; a run says which";
 }
 
 void registerAttentionKernels(Registry &registry) {

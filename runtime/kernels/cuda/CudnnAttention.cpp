@@ -168,6 +168,9 @@ bool cudnnHasAttention(const AttentionProblem &problem, int architecture,
                               workspaceBytes);
 }
 
-std::string cudnnVersion() { return versionText(cudnnGetVersion()); }
+std::string cudnnVersion() {
+  const size_t version = cudnnGetVersion();
+  return version ? versionText(version) : "";
+}
 
 } // namespace zrt::cuda

@@ -14,9 +14,12 @@ namespace zrt::cuda {
 
 inline constexpr size_t kCudnnAlignment = 16;
 
-/// "cuDNN 9.19.0", of the library that is loaded; empty where the build has
-/// none.
+/// "cuDNN 9.19.0", of the library that is loaded; empty where there is none.
 std::string cudnnVersion();
+/// The file that it is loaded from; empty where there is none.
+std::string cudnnPlace();
+/// Why there is none.
+std::string cudnnRefusal();
 
 /// `Plan` has `workspaceBytes`.
 template <typename Plan> class CudnnChoice : public Kernel {

@@ -4,6 +4,7 @@
 #define ZERO_RUNTIME_KERNELS_CUDA_CUDNNGRAPH_H
 
 #include "kernels/cuda/Context.h"
+#include "kernels/cuda/CudnnChoice.h"
 #include "program/DataType.h"
 
 #define CUDNN_FRONTEND_SKIP_JSON_LIB
@@ -38,7 +39,9 @@ inline void want(fe::error_t status) {
 
 /// Whether the library and the type are of the right kind at all.
 inline bool mayTake(DataType type, std::string &reason) {
-  if (cudnnGetVersion() < kOldest)
+  if (!cudnnGetVersion())
+    reason = cudnnRefusal();
+  else if (cudnnGetVersion() < kOldest)
     reason = versionText(cudnnGetVersion()) + " is older than " +
              versionText(kOldest);
   else if (type == DataType::F32)

@@ -38,5 +38,7 @@ bool cudnnHasConvolution(const ConvolutionProblem &, int, const std::string &,
 }
 
 std::string cudnnVersion() { return ""; }
+std::string cudnnPlace() { return ""; }
+std::string cudnnRefusal() { return kAbsent; }
 
 } // namespace zrt::cuda

@@ -1,0 +1,29 @@
+//===- RunProgram.cpp - another program, run to its end -------------------===//
+
+#include "RunProgram.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
+
+using namespace mlir;
+using namespace mlir::zero;
+
+LogicalResult mlir::zero::runProgram(ArrayRef<std::string> arguments,
+                                     std::string &printed) {
+  SmallString<128> log;
+  if (llvm::sys::fs::createTemporaryFile("zero-run", "log", log)) {
+    printed = "no temporary file for its messages";
+    return failure();
+  }
+  llvm::FileRemover remover(log);
+  SmallVector<StringRef> list(arguments.begin(), arguments.end());
+  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
+                                          StringRef(log)};
+  int status = llvm::sys::ExecuteAndWait(list.front(), list, std::nullopt,
+                                         redirects, 0, 0, &printed);
+  if (auto buffer = llvm::MemoryBuffer::getFile(log))
+    printed += (*buffer)->getBuffer().rtrim().str();
+  return success(status == 0);
+}
