@@ -1,5 +1,6 @@
 #include "communicator/ProcessCommunicator.h"
 
+#include "communicator/Agreement.h"
 #include "communicator/ProcessData.h"
 #include "communicator/ProcessMail.h"
 #include "program/ByteCount.h"
@@ -10,17 +11,18 @@
 namespace zrt::processes {
 namespace {
 
-constexpr int kHeaderTag = 1;
 /// A message of a rank that has ended may still be on its way this long.
 constexpr double kLeavingGraceSeconds = 1;
+/// How much longer a rank waits that does not know who is late.
+constexpr double kHearsayPatience = 1.25;
 
 /// A started operation. Reused, with its memory.
 struct Pending {
+  explicit Pending(Wire &wire) : agreement(wire) {}
+
   Communicator::Ticket ticket = 0;
   OperationSignature mine;
-  std::vector<OperationSignature> theirs; ///< by rank
-  /// Signatures, by distance from this rank.
-  std::unique_ptr<Requests> sends, receives;
+  Agreement agreement;
   std::vector<Transfer> parts;
   bool compared = false, done = false;
 };
@@ -50,10 +52,8 @@ public:
 private:
   Ticket post(Meeting meeting, Reduction reduction,
               const std::vector<Transfer> &parts);
-  void postSignature(Pending &pending);
   void progress() override;
   void cancel() override;
-  void compare(Pending &pending);
   Pending *find(Ticket ticket);
   Ticket startMail(Collective kind, const std::vector<Transfer> &parts);
   bool finish(Ticket ticket);
@@ -115,10 +115,8 @@ void ProcessCommunicator::fail(const std::string &why) {
 void ProcessCommunicator::cancel() {
   mover.cancel();
   mail_.cancel();
-  for (auto &pending : pending_) {
-    pending->receives->cancel();
-    pending->sends->cancel();
-  }
+  for (auto &pending : pending_)
+    pending->agreement.cancel();
   pending_.clear();
 }
 
@@ -133,7 +131,7 @@ ProcessCommunicator::post(Meeting meeting, Reduction reduction,
   if (!invalid.empty())
     fail(invalid);
   if (unused_.empty())
-    unused_.push_back(std::make_unique<Pending>());
+    unused_.push_back(std::make_unique<Pending>(*wire));
   pending_.push_back(std::move(unused_.back()));
   unused_.pop_back();
   Pending &pending = *pending_.back();
@@ -141,43 +139,28 @@ ProcessCommunicator::post(Meeting meeting, Reduction reduction,
   pending.mine = signatureOf(started_++, meeting, reduction, parts);
   pending.parts = parts;
   pending.compared = pending.done = false;
-  postSignature(pending);
+  pending.agreement.begin(pending.mine);
   job.progress();
   return pending.ticket;
 }
 
-void ProcessCommunicator::postSignature(Pending &pending) {
-  pending.theirs.resize(ranks_);
-  if (!pending.sends) {
-    pending.sends = wire->makeRequests();
-    pending.receives = wire->makeRequests();
-  }
-  pending.sends->clear();
-  pending.receives->clear();
-  for (int distance = 1; distance < ranks_; ++distance) {
-    int peer = (rank_ + distance) % ranks_;
-    pending.receives->receive(&pending.theirs[peer], sizeof(OperationSignature),
-                              peer, kHeaderTag);
-    pending.sends->send(&pending.mine, sizeof(OperationSignature), peer,
-                        kHeaderTag);
-  }
-}
-
-/// Signatures of all pending operations; data of the oldest that has any left,
+/// Agreements of all pending operations; data of the oldest that has any left,
 /// so that all ranks move data in one order.
 void ProcessCommunicator::progress() {
   bool moved = false;
   bool older = false; // whether an operation before this one is not done
+  bool agreed = true; // whether the operations before have agreed
   for (auto &entry : pending_) {
     Pending &pending = *entry;
     if (pending.done)
       continue;
-    moved |= pending.receives->poll();
-    moved |= pending.sends->poll();
-    if (!pending.compared && !pending.receives->active() && !older) {
-      compare(pending);
-      if (job.failed())
-        return;
+    moved |= pending.agreement.progress(agreed);
+    agreed &= pending.agreement.isKnown();
+    if (!pending.compared && pending.agreement.isKnown() && !older) {
+      pending.compared = true;
+      std::string difference = pending.agreement.describeDifference();
+      if (!difference.empty())
+        return job.fail(difference);
       // A barrier has no parts, and so no data.
       mover.begin(pending.mine.meeting.collective(), pending.mine.reduction,
                   pending.parts);
@@ -185,7 +168,7 @@ void ProcessCommunicator::progress() {
     }
     if (pending.compared) {
       moved |= mover.progress();
-      pending.done = mover.done() && !pending.sends->active();
+      pending.done = mover.done() && pending.agreement.isDone();
     }
     older |= !pending.done;
   }
@@ -195,15 +178,6 @@ void ProcessCommunicator::progress() {
     return job.fail(error + ", on rank " + std::to_string(rank_));
   if (moved)
     lastProgress_ = Clock::now();
-}
-
-void ProcessCommunicator::compare(Pending &pending) {
-  pending.compared = true;
-  pending.theirs[rank_] = pending.mine;
-  for (int rank = 1; rank < ranks_; ++rank)
-    if (pending.theirs[rank] != pending.theirs[0])
-      return job.fail(
-          describeMismatch(pending.theirs[0], 0, pending.theirs[rank], rank));
 }
 
 Pending *ProcessCommunicator::find(Ticket ticket) {
@@ -223,31 +197,33 @@ ProcessCommunicator::describeOverdue(const Pending &pending,
   if (pending.compared)
     return operation + "no data moved between " + own + " and " +
            listRanks(mover.awaited()) + within;
-  if (!pending.receives->active())
+  if (pending.agreement.isKnown())
     return operation + own + " waits for an earlier operation" + within;
-  std::vector<int> late;
-  for (int distance = 1; distance < ranks_; ++distance)
-    if (!pending.receives->isComplete(distance - 1))
-      late.push_back((rank_ + distance) % ranks_);
-  std::sort(late.begin(), late.end());
-  return operation + listRanks(late) + " did not start it" + within +
-         (within.empty() ? "" : ", " + own + " did");
+  return operation + listRanks(pending.agreement.awaited()) +
+         (pending.agreement.awaitsStarts()
+              ? " did not start it"
+              : ", or a rank that it waits for, did not start it") +
+         within + (within.empty() ? "" : ", " + own + " did");
 }
 
 /// Fails when nothing has moved for too long, or a rank that has ended is
 /// waited for.
 void ProcessCommunicator::checkOverdue(const Pending &pending,
                                        Clock::time_point since) {
-  for (int distance = 1; distance < ranks_ && !pending.compared; ++distance) {
-    int peer = (rank_ + distance) % ranks_;
-    if (!pending.receives->isComplete(distance - 1) &&
-        job.secondsSinceLeft(wire->numberInJob(peer)) > kLeavingGraceSeconds)
-      fail(describeOverdue(pending, "") + ": rank " + std::to_string(peer) +
-           " has ended");
-  }
+  const bool isKnown = pending.agreement.isKnown();
+  if (!isKnown)
+    pending.agreement.visitAwaited([&](int peer) {
+      if (job.secondsSinceLeft(wire->numberInJob(peer)) > kLeavingGraceSeconds)
+        fail(describeOverdue(pending, "") + ": rank " + std::to_string(peer) +
+             " has ended");
+    });
+  // A rank that hears of others by others lets one that knows better speak.
+  const double patience =
+      isKnown || pending.agreement.awaitsStarts() ? 1 : kHearsayPatience;
   const std::chrono::duration<double> idle =
       Clock::now() - std::max(since, lastProgress_);
-  if (options_.timeoutSeconds > 0 && idle.count() > options_.timeoutSeconds)
+  if (options_.timeoutSeconds > 0 &&
+      idle.count() > options_.timeoutSeconds * patience)
     fail(describeOverdue(pending,
                          " within " + formatSeconds(options_.timeoutSeconds)));
 }
@@ -261,9 +237,8 @@ std::string ProcessCommunicator::describeLate(const Pending &pending,
   if (!options_.notice || options_.noticeSeconds <= 0 ||
       idle.count() < options_.noticeSeconds)
     return "";
-  for (int rank = 0; rank < rank_ && !pending.compared; ++rank)
-    if (pending.receives->isComplete((rank + ranks_ - rank_) % ranks_ - 1))
-      return "";
+  if (!pending.agreement.isKnown() && !pending.agreement.speaks())
+    return "";
   return describeOverdue(pending,
                          " within " + formatSeconds(options_.noticeSeconds));
 }
