@@ -3,19 +3,22 @@
 // GPU nodes: peaks from NVIDIA's data sheets (dense, SXM), links from the
 // tables of NCCL's tuner (src/graph/tuning.cc and topo.h of 2.30): latency of
 // the protocols LL, LL128 and Simple, a step over NVLink and over the network,
-// 20.0 GB/s a link on Ampere and 20.6 on Hopper, 12 GB/s for every 100 Gb of
-// network, and the parts of the bandwidth that LL (0.5, at most 141 GB/s on
-// Hopper) and LL128 (0.92) reach. Kernels beside a collective are 1.19 times
-// slower (arXiv 2507.03114, mean of its measurements). What products reach of
-// the peak (0.7), streams of the memory's rate (0.85) and a launch (4 us) are
-// round figures; a calibrated file has better ones. Attention reaches 0.6: of
-// the A100's peak 0.5 to 0.73 is published (arXiv 2307.08691), of the H100's up
-// to 0.75 forward and less backward (arXiv 2407.08608). The bus is PCIe of 16
-// lanes, generation 4 beside the A100 and 5 beside the others, at 0.85 of its
-// raw rate; a rank's share of the host's memory is an eighth of 16 channels of
-// DDR4-3200, or of DDR5-4800. Files are on one drive a rank, PCIe 4 of 4 lanes
-// at 0.75 of its raw rate. Memory is what the driver gives a process of the
-// 80 GB of an A100 and an H100 and the 141 GB of an H200; 3 GiB of it are for
+// 20.0 GB/s a link on Ampere, 20.6 on Hopper and 40.1 on Blackwell, 12 GB/s for
+// every 100 Gb of network, and the parts of the bandwidth that LL (0.5, at most
+// 141 GB/s on Hopper and 282 on Blackwell) and LL128 (0.92) reach. Kernels
+// beside a collective are 1.19 times slower (arXiv 2507.03114, mean of its
+// measurements). What products reach of the peak (0.7), streams of the memory's
+// rate (0.85) and a launch (4 us) are round figures; a calibrated file has
+// better ones. Attention reaches 0.6: of the A100's peak 0.5 to 0.73 is
+// published (arXiv 2307.08691), of the H100's up to 0.75 forward and less
+// backward (arXiv 2407.08608). The bus is PCIe of 16 lanes, generation 4 beside
+// the A100 and 5 beside the others, at 0.85 of its raw rate, and half of a
+// GB200's 450 GB/s between its processor and two GPUs; a rank's share of the
+// host's memory is an eighth of 16 channels of DDR4-3200, of DDR5-4800 or,
+// beside the B200, of DDR5-5600, and half of a Grace's 512 GB/s. Files are on
+// one drive a rank, PCIe 4 of 4 lanes at 0.75 of its raw rate. Memory is what
+// the driver gives a process of the 80 GB of an A100 and an H100, the 141 GB of
+// an H200, the 180 GB of a B200 and the 186 GB of a GB200; 3 GiB of it are for
 // what a process has beside its plan, the most that tests on devices accept
 // (docs/DeviceTesting.md).
 //
@@ -39,6 +42,7 @@ constexpr double kGiga = 1e9, kTera = 1e12, kMicro = 1e-6;
 /// A node's figures, in bytes and operations a second.
 struct GpuNode {
   const char *name;
+  int64_t ranks;              ///< that NVLink connects
   double half, single, twice; ///< f16 and bf16; f32; f64
   double memory;
   int64_t bytes;  ///< of memory, for a process
@@ -53,16 +57,23 @@ constexpr int64_t mebibytes(int64_t count) { return count << 20; }
 
 constexpr GpuNode kNodes[] = {
     // 12 links, 8 adapters of 200 Gb.
-    {"a100", 312 * kTera, 19.5 * kTera, 19.5 * kTera, 2039 * kGiga,
+    {"a100", 8, 312 * kTera, 19.5 * kTera, 19.5 * kTera, 2039 * kGiga,
      mebibytes(81'050), 240 * kGiga, 192 * kGiga, 120 * kGiga, 26.8 * kGiga,
      51.2 * kGiga},
     // 18 links, 8 adapters of 400 Gb.
-    {"h100", 989 * kTera, 67 * kTera, 67 * kTera, 3350 * kGiga,
+    {"h100", 8, 989 * kTera, 67 * kTera, 67 * kTera, 3350 * kGiga,
      mebibytes(81'000), 370.8 * kGiga, 384 * kGiga, 141 * kGiga, 53.5 * kGiga,
      76.8 * kGiga},
-    {"h200", 989 * kTera, 67 * kTera, 67 * kTera, 4800 * kGiga,
+    {"h200", 8, 989 * kTera, 67 * kTera, 67 * kTera, 4800 * kGiga,
      mebibytes(143'100), 370.8 * kGiga, 384 * kGiga, 141 * kGiga, 53.5 * kGiga,
      76.8 * kGiga},
+    // The same in number; of a GB200, 72 GPUs with an adapter of 400 Gb each.
+    {"b200", 8, 2250 * kTera, 75 * kTera, 37 * kTera, 8000 * kGiga,
+     mebibytes(182'600), 721.8 * kGiga, 384 * kGiga, 282 * kGiga, 53.5 * kGiga,
+     89.6 * kGiga},
+    {"gb200", 72, 2500 * kTera, 80 * kTera, 40 * kTera, 8000 * kGiga,
+     mebibytes(188'700), 721.8 * kGiga, 3456 * kGiga, 282 * kGiga, 225 * kGiga,
+     256 * kGiga},
 };
 
 /// What `zero-plan-bench fit` finds of a node under a framework.
@@ -115,7 +126,7 @@ static Machine makeGpuMachine(const GpuNode &node) {
   machine.isCeiling = true;
   machine.memory = node.bytes;
   machine.reservedMemory = mebibytes(3 << 10);
-  machine.ranksPerNode = 8;
+  machine.ranksPerNode = node.ranks;
   setFlops(machine, node.half, node.single, node.twice);
   machine.bandwidth = node.memory;
   machine.busBandwidth = node.bus;

@@ -149,9 +149,9 @@ cl::list<std::string> pipelines(
 cl::opt<std::string> machine(
     "machine", cl::cat(category()), cl::sub(timed),
     cl::value_desc("name or file"),
-    cl::desc("Machine that is planned and predicted for: host, a100, h100, "
-             "h200, a100-eager, h100-eager, or a file that calibrate wrote; "
-             "the configuration's if not given, and if that names none, host "
+    cl::desc("Machine that is planned and predicted for: a name, such as h100, "
+             "h100-eager or b200, or a file that calibrate wrote; the "
+             "configuration's if not given, and if that names none, host "
              "for --target host, else h100"));
 cl::opt<std::string> json("json", cl::cat(category()), cl::sub(figures),
                           cl::value_desc("file"),

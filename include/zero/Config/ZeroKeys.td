@@ -110,9 +110,8 @@ def : Key<"zero.gathers_in_flight", Size, "0",
     "micro-batch's time on `machine`">, Field<Run, "gathersInFlight">,
     Option<"gathers-in-flight">, Planned<"gathers_in_flight">, Idle<[NotGathered]>;
 def : Key<"zero.machine", Text, "null",
-    "what choices of time are made for: `host`, `a100`, `h100`, `h200`, "
-    "`a100-eager`, `h100-eager`, or a file of `zero-plan calibrate`; when absent, "
-    "`host` where the target is named host, else `h100`">, Initially<"\"h100\"">,
+    "what choices of time are made for: a machine by name, such as `h100`, or a "
+    "file of `zero-plan calibrate`; when absent, `host` where the target is named host, else `h100`">, Initially<"\"h100\"">,
     Field<Run, "machine">, Option<"machine">, Planned<"machine">;
 def : Key<"zero.fuse_epilogues", Bool, "null",
     "fuse the tanh form of GELU, its gradient and the gradients of biases into "

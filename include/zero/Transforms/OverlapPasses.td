@@ -258,7 +258,7 @@ def Prefetch : Pass<"zero-prefetch", "::mlir::ModuleOp"> {
     Option<"maxInFlight", "max-in-flight", "int64_t", "-1",
       "Maximum gathers in flight; 0: the cost model decides; negative: that of the training">,
     Option<"machine", "machine", "std::string", /*default=*/"",
-      "The machine of the cost model: host, a100, h100, h200, a100-eager, h100-eager, or a file from zero-plan calibrate; empty: that of the training">];
+      "The machine of the cost model: a name, such as h100, or a file from zero-plan calibrate; empty: that of the training">];
 }
 
 #endif // ZERO_TRANSFORMS_OVERLAPPASSES_TD
