@@ -23,6 +23,7 @@ struct BackendOptions {
   // Of a device.
   bool eager = false;    ///< no graph
   bool graph = false;    ///< a step that cannot be a graph is an error
+  bool near = true;      ///< threads and memory stay near the rank's GPU
   bool shareGpu = false; ///< ranks of a machine may share one
   std::string collectives = "auto"; ///< or "nccl", "host"
   std::string tuneProducts;         ///< the file of their times; empty: none

@@ -338,6 +338,9 @@ void addDeviceFlags(CLI::App &app, Options &options) {
                "end the run where a step cannot be one graph, instead of "
                "queueing its commands one by one")
       ->excludes("--eager");
+  app.add_flag("--near,!--anywhere", options.near,
+               "run each rank on cores near its GPU, with memory there, or "
+               "wherever the machine and the launcher have it (default: near)");
   app.add_flag("--share-gpu", options.shareGpu,
                "let ranks on one machine share a GPU; for tests");
   app.add_option("--collectives", options.collectives,

@@ -2,6 +2,7 @@
 
 #include "communicator/Processes.h"
 #include "device/DeviceBackend.h"
+#include "device/Nearby.h"
 #include "device/StagedCollectives.h"
 #include "device/cuda/CudaDevice.h"
 #include "device/cuda/Nccl.h"
@@ -127,6 +128,19 @@ void tuneProducts(const std::string &file, DeviceParts &parts,
   parts.afterPlan = [tuning] { return tuning->finish(); };
 }
 
+/// Before anything else: threads that are started, and memory that is taken,
+/// follow this one's.
+void stayNearDevice(const BackendSetup &setup, int device, int rank) {
+  if (!setup.options.near)
+    return;
+  const std::string address = addressOfCudaDevice(device);
+  const std::string where =
+      stayNear(findNearby("/sys/bus/pci/devices", address));
+  if (setup.tell)
+    setup.tell("rank " + std::to_string(rank) + ": GPU " +
+               std::to_string(device) + " at " + address + ": " + where);
+}
+
 /// A queue that shares a connection to the device with another one may wait for
 /// its work: of 8, which is CUDA's default, messages between stages and what
 /// they wait for would share some. CUDA reads the variable with its first use
@@ -146,7 +160,9 @@ BackendMaker zrt::cudaBackends(const void *image) {
     if (setup.program.pipeline.isCut())
       allowManyQueues();
     DeviceParts parts;
-    parts.device = makeCudaDevice(deviceOf(setup, communicator));
+    const int device = deviceOf(setup, communicator);
+    parts.device = makeCudaDevice(device);
+    stayNearDevice(setup, device, communicator.rank());
     parts.queues = std::make_unique<Queues>(*parts.device);
     parts.collectives = makeCollectives(setup, *parts.device, communicator);
     auto context =

@@ -223,6 +223,13 @@ private:
 
 } // namespace
 
+std::string zrt::addressOfCudaDevice(int index) {
+  char address[32] = "";
+  check(cudaDeviceGetPCIBusId(address, sizeof(address), index),
+        "cudaDeviceGetPCIBusId");
+  return address;
+}
+
 int zrt::countCudaDevices(std::string &reason) {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
