@@ -27,7 +27,9 @@ struct BackendOptions {
   bool shareGpu = false; ///< ranks of a machine may share one
   std::string collectives = "auto"; ///< or "nccl", "host"
   std::string tuneProducts;         ///< the file of their times; empty: none
-  bool unregistered = false; ///< NCCL works on memory that it does not know
+  /// Of collectives: "windows", "registered" or "plain"; "auto": the first of
+  /// these that NCCL has here.
+  std::string collectivesMemory = "auto";
 };
 
 /// What backends are made for; all borrowed.

@@ -348,8 +348,12 @@ void addDeviceFlags(CLI::App &app, Options &options) {
                  "(default: nccl if there are several ranks)")
       ->type_name("NAME")
       ->check(CLI::IsMember({"auto", "nccl", "host"}));
-  app.add_flag("--unregistered", options.unregistered,
-               "do not register the memory of collectives with NCCL");
+  app.add_option("--collectives-memory", options.collectivesMemory,
+                 "what NCCL knows of the memory of collectives: windows, which "
+                 "ranks share; registered buffers; or plain, nothing. An error "
+                 "where it cannot be had (default: the first of them that can)")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"auto", "windows", "registered", "plain"}));
   app.add_option("--tune-products", options.tuneProducts,
                  "time several algorithms of each matrix product that FILE "
                  "has no choice for, use the fastest, and add it to FILE")

@@ -120,7 +120,7 @@ std::vector<Claim> claimsOf(const Run &run, const Data &data) {
       {"--repeat-graph", options.repeatGraph},
       {"--share-gpu", int64_t(options.shareGpu)},
       {"--tune-products", int64_t(!options.tuneProducts.empty())},
-      {"--unregistered", int64_t(options.unregistered)},
+      {"--collectives-memory", hashOf(options.collectivesMemory)},
       {"the first update of --trace-steps", options.traceFirst},
       {"the last update of --trace-steps", options.traceLast},
       {"the number of training samples",

@@ -172,19 +172,20 @@ TEST_F(Nccl, EveryKindAndTypeOnOneRank) { checkCollectives(1, makerOf(1, {})); }
 
 TEST_F(Nccl, OnMemoryThatItDoesNotKnow) {
   NcclOptions options;
-  options.registers = false;
+  options.memory = NcclMemoryKind::Plain;
   checkCollectives(1, makerOf(1, options));
 }
 
 TEST_F(Nccl, OnBuffersWithoutWindows) {
   NcclOptions options;
-  options.windows = false;
+  options.memory = NcclMemoryKind::Registered;
   checkCollectives(1, makerOf(1, options));
 }
 
 TEST_F(Nccl, EveryKindAndTypeOnTwoRanks) {
   NcclOptions options;
-  options.windows = devices > 1;
+  options.memory =
+      devices > 1 ? NcclMemoryKind::Windows : NcclMemoryKind::Registered;
   if (devices == 1 && !ncclSharesDevices())
     GTEST_SKIP() << "one GPU, and NCCL " << ncclVersion()
                  << " does not let ranks share it: that takes 2.30 and "

@@ -16,7 +16,7 @@ from models import write_tokens, zipf  # noqa: E402
 HERE = os.path.dirname(os.path.abspath(__file__))
 TEST = os.path.dirname(HERE)
 CASES = ("bf16-stage3-2-gpus-threads", "bf16-stage3-2-gpus-processes",
-         "bf16-stage3-2-gpus-unregistered", "bf16-stage3-two-processes",
+         "bf16-stage3-2-gpus-plain", "bf16-stage3-two-processes",
          "bf16-pipe-2-gpus-threads", "bf16-pipe-2-gpus-processes")
 STEPS = 3
 

@@ -126,8 +126,8 @@ def golden_cases():
     yield golden_case("bf16-stage3-four-processes", setup(3, 4, "bf16"), mpi=True,
                       flags=("--share-gpu", "--collectives=nccl"), needs=needs_nccl_that_shares)
     yield from cases_of_several_gpus(setup, pipe)
-    yield golden_case("f32-stage3-unregistered", setup(3, 1, "f32"),
-                      flags=NCCL + ("--unregistered",))
+    yield golden_case("f32-stage3-plain", setup(3, 1, "f32"),
+                      flags=NCCL + ("--collectives-memory", "plain"))
     yield golden_case("f32-stage3-blocking", setup(3, 1, "f32"), flags=NCCL,
                       needs=lets_nccl_block)
     yield golden_case("f32-stage3-llama", setup(3, 1, "f32", model="tiny-llama.mlir"),
@@ -160,8 +160,8 @@ def cases_of_several_gpus(setup, pipe):
                                   flags=NCCL + flags_of(kind), needs=needs_gpus(ranks))
         yield golden_case(f"f16-stage2-{ranks}-gpus-threads", setup(2, ranks, "f16"), flags=NCCL,
                           needs=needs_gpus(ranks))
-        yield golden_case(f"bf16-stage3-{ranks}-gpus-unregistered", setup(3, ranks, "bf16"),
-                          flags=NCCL + ("--unregistered",), needs=needs_gpus(ranks))
+        yield golden_case(f"bf16-stage3-{ranks}-gpus-plain", setup(3, ranks, "bf16"),
+                          flags=NCCL + ("--collectives-memory", "plain"), needs=needs_gpus(ranks))
         yield golden_case(f"f32-stage3-{ranks}-gpus-eager", setup(3, ranks, "f32"),
                           flags=NCCL + ("--eager",), needs=needs_gpus(ranks))
 

@@ -82,10 +82,16 @@ makeCollectives(const BackendSetup &setup, Device &device, Communicator &host) {
         "ranks that share a GPU use NCCL as processes of their own, and these "
         "are threads: start them with mpirun, or run with --collectives host");
   NcclOptions options;
-  options.registers = !setup.options.unregistered;
-  options.timeoutSeconds = setup.options.timeout;
+  const std::string &memory = setup.options.collectivesMemory;
+  options.insists = memory != "auto";
   // Windows want a link from device to device, which ranks of one have not.
-  options.windows = !(many && setup.options.shareGpu);
+  if (memory == "registered" ||
+      (memory == "auto" && many && setup.options.shareGpu))
+    options.memory = NcclMemoryKind::Registered;
+  else if (memory == "plain")
+    options.memory = NcclMemoryKind::Plain;
+  options.timeoutSeconds = setup.options.timeout;
+  options.tell = setup.tell;
   return makeNccl(setup.program, device, host, options);
 }
 

@@ -3,6 +3,7 @@
 #include "device/cuda/NcclChannels.h"
 #include "device/cuda/NcclMemory.h"
 #include "device/cuda/NcclMessages.h"
+#include "io/Together.h"
 #include "kernels/cuda/Context.h"
 #include "kernels/cuda/Launchers.h"
 #include "program/Collective.h"
@@ -179,9 +180,15 @@ public:
       abort();
       throw;
     }
-    // Windows are of one size on all ranks, and arenas of stages are not.
-    if (options.registers)
-      known.emplace(device, openChannels(), options.windows && !isCut);
+    if (options.memory != NcclMemoryKind::Plain)
+      known.emplace(device, openChannels(),
+                    options.memory == NcclMemoryKind::Windows);
+  }
+
+  /// Throws where NCCL does not take memory as it is told.
+  void tryMemory(double seconds) {
+    if (known)
+      known->attempt(seconds);
   }
 
   /// After a failure peers may wait for ever: then nothing is finished.
@@ -321,11 +328,52 @@ private:
 
 } // namespace
 
+/// What NCCL is told less of the memory where `kind` fails.
+static NcclMemoryKind lessThan(NcclMemoryKind kind) {
+  return kind == NcclMemoryKind::Windows ? NcclMemoryKind::Registered
+                                         : NcclMemoryKind::Plain;
+}
+
+static const char *flagOf(NcclMemoryKind kind) {
+  switch (kind) {
+  case NcclMemoryKind::Plain:
+    return "plain";
+  case NcclMemoryKind::Registered:
+    return "registered";
+  case NcclMemoryKind::Windows:
+    return "windows";
+  }
+  return "";
+}
+
 std::unique_ptr<CollectiveQueue> zrt::makeNccl(const Program &program,
                                                Device &device,
                                                Communicator &host,
                                                const NcclOptions &options) {
-  return std::make_unique<Nccl>(program, device, host, options);
+  NcclOptions tried = options;
+  // Windows are of one size on all ranks, and arenas of stages are not.
+  if (program.pipeline.isCut() && tried.memory == NcclMemoryKind::Windows)
+    tried.memory = NcclMemoryKind::Registered;
+  while (true) {
+    auto made = std::make_unique<Nccl>(program, device, host, tried);
+    try {
+      together(host, [&] { made->tryMemory(options.memorySeconds); });
+      return made;
+    } catch (const CommunicationError &) {
+      throw;
+    } catch (const std::exception &error) {
+      // Communicators that do not settle are of no use any more.
+      made->abort();
+      if (options.insists)
+        throw;
+      const NcclMemoryKind less = lessThan(tried.memory);
+      if (options.tell && !dynamic_cast<const PeerError *>(&error))
+        options.tell(std::string(error.what()) +
+                     "; all ranks go on as with --collectives-memory " +
+                     flagOf(less));
+      tried.memory = less;
+    }
+  }
 }
 
 std::string zrt::ncclVersion() {

@@ -11,15 +11,25 @@
 
 #include "device/StreamCommunicator.h"
 
+#include <functional>
+
 namespace zrt {
 
+/// What NCCL knows of the memory of collectives: nothing; that it is its own,
+/// so that a collective needs no buffers between ranks; or that it is a
+/// symmetric window of all ranks (2.27 and later).
+enum class NcclMemoryKind { Plain, Registered, Windows };
+
 struct NcclOptions {
-  /// The memory of collectives is NCCL's and known to every communicator: a
-  /// collective then needs no buffers of its own between ranks. Where NCCL has
-  /// symmetric windows (2.27 and later) and `windows` is set, it is one.
-  bool registers = true, windows = true;
+  NcclMemoryKind memory = NcclMemoryKind::Windows;
+  /// Where NCCL cannot have `memory` here, all ranks go on with less, and one
+  /// says why; otherwise that is an error.
+  bool insists = false;
   /// For anything that waits for other ranks; 0: for ever.
   double timeoutSeconds = 600;
+  /// For a first window to be there; 0: as long as anything else.
+  double memorySeconds = 60;
+  std::function<void(const std::string &)> tell = nullptr;
 };
 
 /// Joins the ranks of `host`, over which the ids travel. `program` says which

@@ -1,5 +1,6 @@
 #include "device/cuda/NcclChannel.h"
 
+#include "communicator/Operation.h"
 #include "program/Float16.h"
 
 #include <algorithm>
@@ -141,21 +142,20 @@ void Channel::makePrescaledSums() {
   }
 }
 
-void Channel::settle() const {
+void Channel::settle(double seconds) const {
   const auto begin = Clock::now();
+  const double patience = seconds > 0 ? seconds : timeoutSeconds;
   ncclResult_t state = ncclInProgress;
   while (true) {
     check(ncclCommGetAsyncError(handle, &state), "ncclCommGetAsyncError");
     if (state != ncclInProgress)
       break;
     host->checkPeers();
-    if (timeoutSeconds > 0 &&
-        std::chrono::duration<double>(Clock::now() - begin).count() >
-            timeoutSeconds)
+    if (patience > 0 &&
+        std::chrono::duration<double>(Clock::now() - begin).count() > patience)
       throw CommunicationError("NCCL made no progress for " +
-                               std::to_string(int64_t(timeoutSeconds)) +
-                               " seconds: did every rank start the same "
-                               "program?");
+                               formatSeconds(patience) +
+                               ": did every rank start the same program?");
     std::this_thread::yield();
   }
   if (state != ncclSuccess)

@@ -65,8 +65,9 @@ public:
   /// `key`. Every rank of `all` calls it. `ranks` is their communicator in host
   /// memory, and is borrowed.
   void split(const Channel &all, int color, int key, Communicator &ranks);
-  /// Waits until NCCL has taken what it was given, as long as no peer fails.
-  void settle() const;
+  /// Waits until NCCL has taken what it was given, as long as no peer fails,
+  /// and for `seconds` at most; 0: as long as anything may take.
+  void settle(double seconds = 0) const;
   /// Throws CommunicationError where an operation failed.
   void checkOperations() const;
   /// Ends what is queued, and the communicators, in one group: NCCL would wait

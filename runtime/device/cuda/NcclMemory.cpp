@@ -7,7 +7,15 @@
 using namespace zrt;
 using namespace zrt::nccl;
 
-void *NcclMemory::allocate(uint64_t bytes, const char *what) {
+/// What NCCL aligns windows to is less.
+static constexpr uint64_t kAttemptBytes = 2 << 20;
+
+NcclMemory::~NcclMemory() {
+  for (const Block &block : blocks)
+    ncclMemFree(block.address);
+}
+
+void *NcclMemory::make(uint64_t bytes, const char *what) {
   void *address = nullptr;
   const ncclResult_t status = ncclMemAlloc(&address, bytes);
   if (status != ncclSuccess)
@@ -16,20 +24,40 @@ void *NcclMemory::allocate(uint64_t bytes, const char *what) {
                              " bytes of the device's memory (" +
                              std::to_string(device.bytesInUse()) +
                              " are in use): " + ncclGetErrorString(status) +
-                             "; --unregistered uses the device's own memory");
+                             "; --collectives-memory plain uses the device's "
+                             "own memory");
   blocks.emplace_back();
   blocks.back().address = address;
-  try {
-    cuda::check(cudaMemset(address, 0, bytes), "cudaMemset");
-    cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-    for (Channel *channel : channels)
-      enroll(*channel, blocks.back(), bytes);
-  } catch (const std::exception &error) {
-    release(address);
-    throw CommunicationError(std::string(what) + ": " + error.what() +
-                             "; --unregistered does without");
-  }
+  cuda::check(cudaMemset(address, 0, bytes), "cudaMemset");
+  cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  for (Channel *channel : channels)
+    enroll(*channel, blocks.back(), bytes);
   return address;
+}
+
+void *NcclMemory::allocate(uint64_t bytes, const char *what) {
+  const size_t before = blocks.size();
+  try {
+    return make(bytes, what);
+  } catch (const std::exception &error) {
+    if (blocks.size() == before)
+      throw;
+    release(blocks.back().address);
+    throw CommunicationError(
+        std::string(what) + ": " + error.what() + "; --collectives-memory " +
+        (windows ? "registered" : "plain") + " does without");
+  }
+}
+
+void NcclMemory::attempt(double seconds) {
+  patience = seconds;
+  try {
+    release(make(kAttemptBytes, "memory of collectives"));
+  } catch (const std::exception &error) {
+    // What NCCL may be at work on stays until its communicators are aborted.
+    throw std::runtime_error(error.what());
+  }
+  patience = 0;
 }
 
 void NcclMemory::enroll(Channel &channel, Block &block, uint64_t bytes) {
@@ -38,7 +66,7 @@ void NcclMemory::enroll(Channel &channel, Block &block, uint64_t bytes) {
   entry.channel = &channel;
   check(ncclCommRegister(channel.comm(), block.address, bytes, &entry.handle),
         "ncclCommRegister");
-  channel.settle();
+  channel.settle(patience);
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
   if (!windows || versionCode() < NCCL_VERSION(2, 27, 0))
     return;
@@ -46,7 +74,7 @@ void NcclMemory::enroll(Channel &channel, Block &block, uint64_t bytes) {
                                reinterpret_cast<ncclWindow_t *>(&entry.window),
                                NCCL_WIN_COLL_SYMMETRIC),
         "ncclCommWindowRegister");
-  channel.settle();
+  channel.settle(patience);
 #endif
 }
 

@@ -19,6 +19,9 @@ public:
   NcclMemory(Device &device, std::vector<Channel *> channels, bool windows)
       : device(device), channels(std::move(channels)), windows(windows) {}
 
+  /// What an attempt left that failed: communicators have forgotten it by now.
+  ~NcclMemory() override;
+
   void *allocate(uint64_t bytes, const char *what) override;
   void release(void *address) override;
   void write(void *to, const void *from, size_t bytes) override {
@@ -27,6 +30,11 @@ public:
   void read(void *to, const void *from, size_t bytes) override {
     device.read(to, from, bytes);
   }
+
+  /// Throws std::runtime_error where NCCL does not take a block, which is gone
+  /// again, within `seconds`; 0: as long as anything else may take. All ranks
+  /// call it at once.
+  void attempt(double seconds);
 
   /// "4 arenas registered, 4 of them as windows".
   std::string describe() const;
@@ -43,6 +51,9 @@ private:
     std::list<Entry> entries; ///< NCCL writes into them until it has settled
   };
 
+  /// A new block that all channels know. Where one does not take it, it is left
+  /// as it is.
+  void *make(uint64_t bytes, const char *what);
   void enroll(Channel &channel, Block &block, uint64_t bytes);
   /// What `enroll` did, undone and settled.
   static void withdraw(Entry &entry);
@@ -50,6 +61,7 @@ private:
   Device &device;
   std::vector<Channel *> channels;
   bool windows;
+  double patience = 0; ///< for a block; 0: the channel's
   std::list<Block> blocks;
 };
 

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <mutex>
 #include <thread>
 
 using namespace zrt;
@@ -238,6 +239,70 @@ TEST_F(BenchNccl, AnErrorEndsItsGroup) {
     library->check();
     memory.release(sums);
   });
+  expectNoHang();
+}
+
+/// What ranks say, and how the memory of each is known, where windows of rank 1
+/// are not what they should be.
+struct MemoryOutcome {
+  std::vector<std::string> told, described, errors;
+};
+
+MemoryOutcome makeMemory(bench::Windows windows, bool insists) {
+  bench::setWindows(1, windows);
+  MemoryOutcome outcome;
+  outcome.described.resize(3);
+  std::mutex mutex;
+  NcclOptions options;
+  options.insists = insists;
+  options.memorySeconds = windows == bench::Windows::NeverCome ? 0.05 : 0;
+  options.tell = [&](const std::string &what) {
+    std::lock_guard<std::mutex> lock(mutex);
+    outcome.told.push_back(what);
+  };
+  const Program program = makeProgram(3);
+  outcome.errors = onThreads(3, [&](Communicator &host) {
+    const auto device = makeCudaDevice(host.rank());
+    Queues queues(*device);
+    const auto library = makeNccl(program, *device, host, options);
+    void *sums = library->memory()->allocate(kBytes, "test");
+    library->enqueue(Stream::Reduce, queues[Stream::Reduce],
+                     Collective::AllReduce, Reduction::Sum,
+                     {{sums, sums, kCount, DataType::F32, 0}});
+    device->synchronize(queues[Stream::Reduce]);
+    outcome.described[size_t(host.rank())] = library->describe();
+    library->memory()->release(sums);
+  });
+  bench::setWindows(1, bench::Windows::Come);
+  return outcome;
+}
+
+TEST_F(BenchNccl, RanksGoOnTogetherWithoutWindows) {
+  for (const bench::Windows windows :
+       {bench::Windows::Come, bench::Windows::Fail,
+        bench::Windows::NeverCome}) {
+    const bool come = windows == bench::Windows::Come;
+    const MemoryOutcome outcome = makeMemory(windows, /*insists=*/false);
+    EXPECT_EQ(outcome.errors, std::vector<std::string>(3));
+    for (const std::string &text : outcome.described)
+      EXPECT_EQ(text.find("1 of them as windows") != std::string::npos, come)
+          << text;
+    ASSERT_EQ(outcome.told.size(), come ? 0u : 1u);
+    if (!come)
+      EXPECT_NE(outcome.told[0].find("all ranks go on as with "
+                                     "--collectives-memory registered"),
+                std::string::npos)
+          << outcome.told[0];
+    expectNoHang();
+  }
+}
+
+TEST_F(BenchNccl, AnErrorWhereWindowsAreInsistedOn) {
+  const MemoryOutcome outcome =
+      makeMemory(bench::Windows::Fail, /*insists=*/true);
+  EXPECT_TRUE(outcome.told.empty());
+  for (const std::string &error : outcome.errors)
+    EXPECT_NE(error.find("ncclCommWindowRegister"), std::string::npos) << error;
   expectNoHang();
 }
 

@@ -96,6 +96,15 @@ std::atomic<int> ids{0};
 std::atomic<int> factors{0};
 /// What was registered is named by a number: an abort has nothing to give back.
 std::atomic<uintptr_t> registrations{0};
+
+std::mutex windowsMutex;
+std::map<int, Windows> windowsByRank;
+
+Windows windowsOf(int rank) {
+  std::lock_guard<std::mutex> lock(windowsMutex);
+  const auto found = windowsByRank.find(rank);
+  return found == windowsByRank.end() ? Windows::Come : found->second;
+}
 std::map<int, float> factorOf; ///< by number of the operation
 
 /// The calls of a group that is open on this thread.
@@ -264,6 +273,11 @@ size_t ranksOf(ncclComm_t comm) {
 
 } // namespace
 
+void zrt::bench::setWindows(int rank, Windows windows) {
+  std::lock_guard<std::mutex> lock(windowsMutex);
+  windowsByRank[rank] = windows;
+}
+
 int zrt::bench::openGroups() { return group.depth; }
 
 ncclResult_t ncclGetVersion(int *version) {
@@ -397,6 +411,13 @@ ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void *address,
                                     size_t bytes, ncclWindow_t *window, int) {
   if (!comm->side->isSettled() || !isAllocated(address, bytes))
     return ncclInvalidUsage;
+  const Windows windows = windowsOf(comm->side->rank);
+  if (windows == Windows::Fail)
+    return ncclInvalidArgument;
+  if (windows == Windows::NeverCome) {
+    comm->side->begin([] { return true; });
+    return ncclInProgress;
+  }
   comm->side->begin();
   comm->side->settled = [window, side = comm->side.get()] {
     *window = reinterpret_cast<ncclWindow_t>(++registrations);

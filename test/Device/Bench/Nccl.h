@@ -9,6 +9,10 @@ namespace zrt::bench {
 /// Groups that this thread has begun and not ended.
 int openGroups();
 
+/// What becomes of the windows of a rank.
+enum class Windows { Come, Fail, NeverCome };
+void setWindows(int rank, Windows windows);
+
 } // namespace zrt::bench
 
 #endif // ZERO_TEST_DEVICE_BENCH_NCCL_MODEL_H

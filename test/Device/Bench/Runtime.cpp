@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -162,6 +163,12 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int) {
   *properties = {"model of a device", 8, 0, kMultiprocessors};
   return cudaSuccess;
 }
+/// Of a bus that no machine has.
+cudaError_t cudaDeviceGetPCIBusId(char *address, int size, int device) {
+  std::snprintf(address, size_t(size), "FFFF:%02X:00.0", device);
+  return cudaSuccess;
+}
+
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
   *value = attribute == cudaDevAttrMultiProcessorCount ? kMultiprocessors
                                                        : int(kMostShared);

@@ -62,6 +62,7 @@ cudaError_t cudaGetLastError();
 const char *cudaGetErrorString(cudaError_t status);
 
 cudaError_t cudaGetDeviceCount(int *count);
+cudaError_t cudaDeviceGetPCIBusId(char *address, int size, int device);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDevice(int *device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
