@@ -84,6 +84,10 @@ static void writeDefaultsWithoutFile(llvm::raw_ostream &os) {
   os << R"(
 So `zero-plan --stage 3` and a file that sets nothing but stage 3 give different plans.
 An empty file, `{}`, has all of DeepSpeed's defaults.
+
+For `--target cuda`, with or without a file, both bucket sizes are an eighth of the
+elements that are trained, at least 25e6 and at most 100e6, where they are not given, and
+`overlap_comm` is true: a reduction then takes place beside the computation that is left.
 )";
 }
 

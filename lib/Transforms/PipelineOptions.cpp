@@ -10,6 +10,8 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace mlir::zero;
 
@@ -159,10 +161,23 @@ loadBase(const ZeroPipelineOptions &options,
   return *config;
 }
 
+/// Elements of a bucket on a device where nothing says them: an eighth of what
+/// is trained, so that most of a reduction is hidden by what is still computed,
+/// as long as the links of a device are used well and a bucket's memory is
+/// small.
+static int64_t deviceBucket(ModuleOp module) {
+  constexpr int64_t kParts = 8, kLeast = 25'000'000, kMost = 100'000'000;
+  int64_t trained = 0;
+  for (ParameterOp parameter : module.getOps<ParameterOp>())
+    if (parameter.isTrained())
+      trained += parameter.getType().getNumElements();
+  return std::clamp(trained / kParts, kLeast, kMost);
+}
+
 /// What the target's kernels can do and what it is timed for, where nothing
 /// else says it.
 static LogicalResult applyTarget(const ZeroPipelineOptions &options,
-                                 TrainConfig &config,
+                                 ModuleOp module, TrainConfig &config,
                                  function_ref<InFlightDiagnostic()> emitError) {
   if (!options.target.empty() && options.target != "host" &&
       options.target != "cuda")
@@ -178,6 +193,14 @@ static LogicalResult applyTarget(const ZeroPipelineOptions &options,
   // Products of devices are faster then.
   if (isOpen("zero.vocabulary_multiple"))
     config.vocabularyMultiple = options.target == "cuda" ? 64 : 1;
+  if (options.target != "cuda")
+    return success();
+  if (isOpen("zero_optimization.reduce_bucket_size"))
+    config.reduceBucketSize = deviceBucket(module);
+  if (isOpen("zero_optimization.allgather_bucket_size"))
+    config.allgatherBucketSize = deviceBucket(module);
+  if (isOpen("zero_optimization.overlap_comm"))
+    config.overlapCommunication = true;
   return success();
 }
 
@@ -215,7 +238,8 @@ FailureOr<TrainConfig> ZeroPipelineOptions::resolve(ModuleOp module) const {
   // At the place of the module, which would be too long to be printed.
   auto emitError = [&] { return mlir::emitError(module.getLoc()); };
   FailureOr<TrainConfig> resolved = loadBase(*this, getGiven(), module);
-  if (failed(resolved) || failed(applyTarget(*this, *resolved, emitError)) ||
+  if (failed(resolved) ||
+      failed(applyTarget(*this, module, *resolved, emitError)) ||
       failed(checkMachine(*resolved, emitError)) ||
       failed(readBudget(memoryBudget, resolved->memoryBudget, emitError)) ||
       failed(
