@@ -23,7 +23,7 @@ def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog="zero-convert-checkpoint",
         description="Reads a checkpoint of DeepSpeed (ZeRO stages 0 to 3, universal) or of "
-        "torch.distributed.checkpoint.",
+        "torch.distributed.checkpoint, also in the folders of accelerate's FSDP.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import os
+from typing import Any, Sequence
 
 from zero.checkpoints.archive import Stored, load
 from zero.checkpoints.errors import CheckpointError, reading
@@ -23,18 +24,19 @@ from zero.files import open_file
 METADATA = ".metadata"
 
 
-def read_distributed(folder: str) -> SavedRun:
+def read_distributed(folder: str, parts: Sequence[str] = ("",)) -> SavedRun:
     """A checkpoint of a model, and of its optimizer where it was saved, too, with the
-    names of `torch.distributed.checkpoint.state_dict`."""
-    reader = _Reader(folder)
-    with reading(os.path.join(folder, METADATA)):
+    names of `torch.distributed.checkpoint.state_dict`. `parts` are the folders in `folder`
+    that have one each, of different dictionaries."""
+    reader = _Readers(folder, [_Reader(os.path.join(folder, part)) for part in parts])
+    with reading(os.path.join(folder, parts[0], METADATA)):
         keys = sort_keys(reader.tensors, reader.paths, reader.may_be_parameter, folder)
         run = _put_together(reader, keys.states, keys.weights)
     run.remarks += [*keys.remarks, "it does not say which data were read: they begin again"]
     return run
 
 
-def _put_together(reader: _Reader, states, weights) -> SavedRun:
+def _put_together(reader: _Readers, states, weights) -> SavedRun:
     steps, parameters, aliases, remarks = [], [], {}, []
     # Trained ones first, so that further names of theirs are known as such.
     for key, name in sorted(weights.items(), key=lambda item: item[1] not in states):
@@ -66,9 +68,7 @@ def _put_together(reader: _Reader, states, weights) -> SavedRun:
     if not states:
         remarks.append("it has no states of an optimizer")
     done = common_step(steps, reader.folder)
-    return SavedRun(
-        "PyTorch DCP", parameters, steps=done or 0, aliases=aliases, remarks=remarks
-    )
+    return SavedRun("PyTorch DCP", parameters, steps=done or 0, aliases=aliases, remarks=remarks)
 
 
 class _Reader:
@@ -89,9 +89,7 @@ class _Reader:
             self.tensors = {key: value for key, value in found.items() if hasattr(value, "chunks")}
             # The keys of the nested dictionaries that each key was in.
             nested = metadata.planner_data or {}
-            self.paths = {
-                key: tuple(str(part) for part in nested.get(key, ())) for key in found
-            }
+            self.paths = {key: tuple(str(part) for part in nested.get(key, ())) for key in found}
             self.chunks: dict[tuple[str, int], tuple[str, tuple[int, ...]]] = {}
             self.places = {
                 (index.fqn, getattr(index, "offset", None)): place
@@ -100,18 +98,6 @@ class _Reader:
 
     def shape_of(self, key: str) -> tuple[int, ...]:
         return tuple(self.tensors[key].size)
-
-    def is_float(self, key: str) -> bool:
-        return str(self.tensors[key].properties.state[0]) in (
-            "float16",
-            "bfloat16",
-            "float32",
-            "float64",
-        )
-
-    def may_be_parameter(self, key: str) -> bool:
-        """Not a count or a mean of the run."""
-        return self.is_float(key) and bool(self.shape_of(key))
 
     def single(self, key: str) -> Stored:
         chunk = self.tensors[key].chunks[0]
@@ -169,6 +155,43 @@ class _Reader:
                 f"wanted a chunk of '{key}': the file is damaged"
             )
         return found
+
+
+class _Readers:
+    """The tensors of several checkpoints, each of which has others."""
+
+    def __init__(self, folder: str, readers: list[_Reader]):
+        self.folder = folder
+        self.tensors: dict[str, Any] = {}
+        self.paths: dict[str, tuple[str, ...]] = {}
+        self.owners: dict[str, _Reader] = {}
+        for reader in readers:
+            for key in reader.paths.keys() & self.paths.keys():
+                raise CheckpointError(f"{reader.folder}: has '{key}', as another part of {folder}")
+            self.tensors |= reader.tensors
+            self.paths |= reader.paths
+            self.owners |= dict.fromkeys(reader.tensors, reader)
+
+    def shape_of(self, key: str) -> tuple[int, ...]:
+        return self.owners[key].shape_of(key)
+
+    def single(self, key: str) -> Stored:
+        return self.owners[key].single(key)
+
+    def values(self, key: str) -> Values:
+        return self.owners[key].values(key)
+
+    def is_float(self, key: str) -> bool:
+        return str(self.tensors[key].properties.state[0]) in (
+            "float16",
+            "bfloat16",
+            "float32",
+            "float64",
+        )
+
+    def may_be_parameter(self, key: str) -> bool:
+        """Not a count or a mean of the run."""
+        return self.is_float(key) and bool(self.shape_of(key))
 
 
 def _overlap(boxes) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from zero.checkpoints.accelerate import is_part, read_accelerate
 from zero.checkpoints.deepspeed import OPTIMIZER, read_deepspeed
 from zero.checkpoints.distributed import METADATA, read_distributed
 from zero.checkpoints.errors import CheckpointError, reading
@@ -28,12 +29,15 @@ def is_foreign(folder: str | os.PathLike) -> bool:
     """Whether `folder` looks like a checkpoint of another program, whole or damaged."""
     names = _names(os.fspath(folder))
     known = {METADATA, "zero", *_POINTERS}
-    return any(name in known or MODEL.match(name) or OPTIMIZER.match(name) for name in names)
+    return any(
+        name in known or MODEL.match(name) or OPTIMIZER.match(name) or is_part(name)
+        for name in names
+    )
 
 
 def read_checkpoint(folder: str | os.PathLike, weights_only: bool = False) -> SavedRun:
-    """Reads a checkpoint of DeepSpeed (stages 0 to 3 and universal), of PyTorch's DCP or
-    of zero: its names and places; elements stay in the files until they are read.
+    """Reads a checkpoint of DeepSpeed (stages 0 to 3 and universal), of PyTorch's DCP, also
+    in the folders of accelerate, or of zero: its names and places; elements stay in the files until they are read.
     `folder` is that of one checkpoint, or one whose file `latest` names it.
 
     Raises CheckpointError, naming the file, where something is missing, damaged or of an
@@ -69,7 +73,7 @@ def _read(folder: str, weights_only: bool) -> SavedRun:
     raise CheckpointError(
         f"{folder}: is no checkpoint that is known; wanted one of DeepSpeed (with "
         "*_model_states.pt, or a file 'latest' that names its folder), or of PyTorch's DCP "
-        f"(with {METADATA})"
+        f"(with {METADATA}, or accelerate's folder pytorch_model_fsdp_0)"
     )
 
 
@@ -77,6 +81,8 @@ def _read_here(folder: str, weights_only: bool) -> SavedRun | None:
     names = _names(folder)
     if METADATA in names:
         return read_distributed(folder)
+    if any(map(is_part, names)):
+        return read_accelerate(folder, names, weights_only)
     if "zero" in names:
         return read_universal(folder)
     if any(MODEL.fullmatch(name) or OPTIMIZER.fullmatch(name) for name in names):
