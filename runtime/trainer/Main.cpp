@@ -1,6 +1,7 @@
 // `main` of a compiled training executable: what the compiler embeds, and the
 // trainer.
 #include "engine/HostBackend.h"
+#include "kernels/TeamWaits.h"
 #include "kernels/host/BuiltFor.h"
 #include "program/CpuFeatures.h"
 #include "trainer/TrainerMain.h"
@@ -16,6 +17,7 @@ int main(int argc, char **argv) {
   // Before anything else runs.
   zrt::requireCpu(zrt::kHostKernelFeatures, "the runtime");
   zrt::requireCpu(zero_cpu_features, "the code");
+  zrt::limitSpins(argv);
   zrt::EmbeddedProgram embedded;
   embedded.bytes = zero_program;
   embedded.size = zero_program_size;

@@ -3,6 +3,7 @@
 #include "checkpoint/Shard.h"
 #include "communicator/Mpi.h"
 #include "communicator/Processes.h"
+#include "kernels/TeamWaits.h"
 #include "program/ByteCount.h"
 #include "report/Report.h"
 #include "trainer/Run.h"
@@ -77,6 +78,7 @@ int act(const Options &options, const std::vector<Program> &stages,
                 [&](const Program &stage) { printInfo(stage, out); });
     if (!embedded.attention.empty())
       out << "attention      " << embedded.attention << "\n";
+    out << "thread waits   " << describeWaits() << "\n";
     out << "MPI            " << describeMpi() << "\n";
     return 0;
   case Options::Action::Train:

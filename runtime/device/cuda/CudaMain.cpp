@@ -1,5 +1,6 @@
 // `main` of a training executable that was compiled for CUDA.
 #include "device/cuda/CudaBackend.h"
+#include "kernels/TeamWaits.h"
 #include "kernels/host/BuiltFor.h"
 #include "program/CpuFeatures.h"
 #include "trainer/TrainerMain.h"
@@ -17,6 +18,7 @@ int main(int argc, char **argv) {
   // Before anything else runs.
   zrt::requireCpu(zrt::kHostKernelFeatures, "the runtime");
   zrt::requireCpu(zero_cpu_features, "the code");
+  zrt::limitSpins(argv);
   zrt::EmbeddedProgram embedded;
   embedded.bytes = zero_program;
   embedded.size = zero_program_size;

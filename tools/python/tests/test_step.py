@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -56,7 +57,12 @@ def test_predicts(ranks, precision):
         wanted = module(**data).logits.numpy()
     config = {"bf16": {"enabled": True}} if precision == "bf16" else {}
     with zero.compile(
-        module, example, config=config, ranks=ranks, stage=3 if ranks > 1 else 0, threads=1,
+        module,
+        example,
+        config=config,
+        ranks=ranks,
+        stage=3 if ranks > 1 else 0,
+        threads=1,
         outputs=["logits"],
     ) as step:
         assert list(step.outputs) == ["loss", "logits"]
@@ -401,7 +407,9 @@ def test_states_in_files(tmp_path):
 
 
 def test_errors(tmp_path):
-    with pytest.raises(zero.CompileError, match="the option stage: found 7, wanted an integer from 0 to 3"):
+    with pytest.raises(
+        zero.CompileError, match="the option stage: found 7, wanted an integer from 0 to 3"
+    ):
         compile_mlp(stage=7)
     with pytest.raises(zero.Error, match="no library of zero-compile --emit=shared"):
         zero.load(__file__)
@@ -517,3 +525,31 @@ def test_in_a_process_of_its_own(script, wanted, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert wanted in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("imports", "given", "taken"),
+    [
+        ("zero", {}, "300"),
+        ("zero, torch", {}, "300"),
+        ("torch, zero", {}, "300000"),  # libgomp's own: PyTorch has loaded it
+        ("zero", {"GOMP_SPINCOUNT": "7"}, "7"),
+        ("zero", {"OMP_WAIT_POLICY": "PASSIVE"}, "0"),
+    ],
+)
+def test_threads_spin_briefly(imports, given, taken, tmp_path):
+    library = tmp_path / "mlp.so"
+    compile_mlp(output=library).close()
+    environment = dict(os.environ, OMP_DISPLAY_ENV="verbose")
+    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        environment.pop(name, None)
+    code = f"import {imports}; zero.load({str(library)!r}).close()"
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**environment, **given},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    # What libgomp itself says that it has read.
+    assert f"GOMP_SPINCOUNT = '{taken}'" in ran.stderr

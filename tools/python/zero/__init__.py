@@ -15,6 +15,7 @@ from zero.compiler import CompileError, compile
 from zero.errors import ArgumentError, Error, StateError
 from zero.sampling import sample
 from zero.step import Step, Tensor, Update, load
+from zero.waits import limit_spins
 
 _IMPORTER = ("CannotImport", "Model", "export", "load_weights", "save_pretrained")
 
@@ -38,6 +39,9 @@ __all__ = [
     "sample",
     "save_pretrained",
 ]
+
+# Before the first step is loaded, and PyTorch by what needs it.
+limit_spins()
 
 
 def __getattr__(name: str):
