@@ -2,35 +2,42 @@
 """Trains random models under random settings, and compares them with stage 0.
 
 Usage: random_programs.py --data FILE --out FOLDER [--seed S] [--first I] [--runs N]
-                          [--program I]
+                          [--program I] [--inject FAULT]
 
 Program i is a function of the seed and i: a model of random_models.py, a mesh of 1 to 9
 ranks, a ZeRO stage and options. It is compiled and trained for a few updates, and so is the
 same model at stage 0 with no options that only move work about: both are deterministic, so
 losses, norms and weights must have the same bits. What the compiler refuses with an error
 is counted by its message. Anything else (a signal, an error of the run, other bits) is a
-finding: the model, and the command that shows it, stay in the folder.
+finding. Its model stays in the folder, with a smaller one, `*.small.mlir`, that has no
+operation and no setting that is not needed to show the same, and `*.sh`, which shows it.
 """
 
 import argparse
 import collections
-import hashlib
 import math
 import os
 import random
 import re
-import subprocess
+import shutil
 import sys
 
+from comparing import Comparison, Finding, Refused, pattern_of, written
 from random_models import Model, missing_operations
+from shrinking import Case, operations_in
 
-UPDATES = 4
-# A run of a model with so few elements takes milliseconds; what hangs does not.
-GUARD_SECONDS = 600
-
-
-MESHES = ("", "", "", "replica=2,shard=2", "replica=2,shard=3", "data=2,tensor=2", "tensor=2",
-          "data=2,sequence=2", "data=2,pipe=2", "replica=2,shard=2,tensor=2")
+MESHES = (
+    "",
+    "",
+    "",
+    "replica=2,shard=2",
+    "replica=2,shard=3",
+    "data=2,tensor=2",
+    "tensor=2",
+    "data=2,sequence=2",
+    "data=2,pipe=2",
+    "replica=2,shard=2,tensor=2",
+)
 
 
 def settings(choose, model):
@@ -45,7 +52,9 @@ def settings(choose, model):
     both["accumulation"] = choose.choice((1, 1, 2, 3))
     both["clip"] = choose.choice((0, 0, 0.5))
     both["precision"] = choose.choice(("f32", "f32", "bf16", "f16"))
-    both["optimizer"] = choose.choice(("adamw", "adamw", "adam", "sgd", "lion", "adagrad"))
+    both["optimizer"] = choose.choice(
+        ("adamw", "adamw", "adam", "sgd", "lion", "adagrad")
+    )
     both["lr"] = choose.choice((0.001, 0.01))
     if both["precision"] == "f16":
         both["loss-scale"] = choose.choice((0, 128))
@@ -55,7 +64,9 @@ def settings(choose, model):
     if choose.random() < 0.1 and stage == 3 and not cuts:
         # It rounds what travels, so that the plain program does, too.
         both.update({"stage": 3, "quantization-block": choose.choice((2, 16, 64))})
-        both[choose.choice(("quantized-weights", "quantized-gradients"))] = choose.choice((4, 8))
+        both[choose.choice(("quantized-weights", "quantized-gradients"))] = (
+            choose.choice((4, 8))
+        )
     if has_experts and not cuts and choose.random() < 0.3:
         both["expert-capacity-factor"] = choose.choice((0.5, 1, 2))
     own = {"stage": stage}
@@ -87,61 +98,24 @@ def settings(choose, model):
         own["split-master"] = choose.choice(("true", "false"))
     if "quantization-block" in both:
         # Neighbours that share a scale follow from slices.
-        for key in ("alignment", "param-persistence-threshold", "hpz-partition-size",
-                    "reduce-bucket-size", "offload-param"):
+        for key in (
+            "alignment",
+            "param-persistence-threshold",
+            "hpz-partition-size",
+            "reduce-bucket-size",
+            "offload-param",
+        ):
             own.pop(key, None)
     return both, own
-
-
-def written(options):
-    return " ".join(f"{key}={value}" for key, value in options.items())
-
-
-class Finding(Exception):
-    pass
 
 
 class Programs:
     def __init__(self, options):
         self.seed, self.data, self.out = options.seed, options.data, options.out
         self.tells = options.program is not None or options.verbose
+        self.fault = options.inject
         self.refused = collections.Counter()
         self.operations = collections.Counter()
-
-    def call(self, command):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=GUARD_SECONDS)
-        if done.returncode not in (0, 1):
-            raise Finding(f"{' '.join(command)}\nends with {done.returncode}: {done.stderr}")
-        return done
-
-    def compile(self, model, options, program):
-        """Whether the compiler takes it; why not is counted."""
-        done = self.call(["zero-compile", model, f"--pipeline={written(options)}", "-o", program])
-        if done.returncode == 0:
-            return True
-        errors = [line for line in done.stderr.splitlines() if "error:" in line]
-        if not errors or not re.match(r"\S+:\d+:\d+: error: |\S+: error: ", errors[0]):
-            raise Finding(f"no error with a place: {written(options)}: {done.stderr}")
-        text = errors[0].split("error: ", 1)[1]
-        self.refused[re.sub(r"'[^']*'|@\S+|\d+", "_", text)[:110]] += 1
-        if self.tells:
-            print(f"refused: {model}: {text}")
-        return False
-
-    def train(self, program):
-        weights = program + ".safetensors"
-        done = self.call([program, "--data", self.data, "--steps", str(UPDATES), "--threads", "1",
-                          "--seed", "3", "--save-weights", weights, "--metrics",
-                          program + ".jsonl"])
-        if done.returncode != 0:
-            raise Finding(f"{program} fails: {done.stderr}")
-        with open(weights, "rb") as file:
-            digest = hashlib.sha256(file.read()).hexdigest()
-        with open(program + ".jsonl", encoding="utf-8") as file:
-            losses = re.findall(r'"loss": ?[^,}]+', file.read())
-        os.remove(weights)
-        os.remove(program + ".jsonl")
-        return digest, losses
 
     def write(self, number):
         """The model with its options for random-schedules, which knows axes of samples only."""
@@ -157,15 +131,26 @@ class Programs:
         for key in ("loss-scale", "split-master"):
             both.pop(key, None)
             own.pop(key, None)
-        ranks = both["ranks"] if "ranks" in both else math.prod(map(int, re.findall(r"\d+", mesh)))
-        plain = {"stage": 0, "ranks": 1, "accumulation": ranks * both["accumulation"],
-                 "clip": both["clip"]}
-        with open(os.path.join(self.out, f"program-{self.seed}-{number}.mlir"), "w",
-                  encoding="utf-8") as file:
+        ranks = (
+            both["ranks"]
+            if "ranks" in both
+            else math.prod(map(int, re.findall(r"\d+", mesh)))
+        )
+        plain = {
+            "stage": 0,
+            "ranks": 1,
+            "accumulation": ranks * both["accumulation"],
+            "clip": both["clip"],
+        }
+        with open(
+            os.path.join(self.out, f"program-{self.seed}-{number}.mlir"),
+            "w",
+            encoding="utf-8",
+        ) as file:
             file.write(f"// {written(both | own)} | {written(plain)}\n{text}")
 
     def run(self, number):
-        """What becomes of a program: "equal" or "refused"."""
+        """What becomes of a program: "equal", "refused" or "found"."""
         choose = random.Random(f"{self.seed} {number}")
         model = Model(choose)
         text = model.text()
@@ -173,64 +158,88 @@ class Programs:
         stem = os.path.join(self.out, f"program-{self.seed}-{number}")
         with open(stem + ".mlir", "w", encoding="utf-8") as file:
             file.write(text)
-        commands = [both | own, {"stage": 0} | both]
-        programs = [stem + ".own", stem + ".zero"]
         try:
-            for options, program in zip(commands, programs):
-                if not self.compile(stem + ".mlir", options, program):
-                    return "refused"
-            found, wanted = (self.train(program) for program in programs)
-            if found != wanted:
-                raise Finding(f"other {'weights' if found[1] == wanted[1] else 'losses'}: "
-                              f"{found[1]} in place of {wanted[1]}")
-        except (Finding, subprocess.TimeoutExpired) as finding:
-            with open(stem + ".txt", "w", encoding="utf-8") as file:
-                file.write(f"{finding}\n")
-                for options in commands:
-                    file.write(f"zero-compile {stem}.mlir --pipeline='{written(options)}'\n")
-            raise
-        finally:
-            for program in programs:
-                if os.path.exists(program):
-                    os.remove(program)
+            Comparison(self.data, self.fault).run(
+                stem + ".mlir", [both | own, {"stage": 0} | both], stem
+            )
+        except Refused as reason:
+            self.refused[pattern_of(str(reason))] += 1
+            if self.tells:
+                print(f"refused: {stem}.mlir: {reason}")
+            return "refused"
+        except Finding as finding:
+            print(f"program {self.seed} {number}: {finding}", flush=True)
+            self.shrink(
+                Case(stem, self.data, self.fault, finding.kind, [both, own]), finding
+            )
+            return "found"
         os.remove(stem + ".mlir")
         self.operations.update(model.operations)
         return "equal"
 
+    @staticmethod
+    def shrink(case, finding):
+        """Writes a smaller model that shows it, and the commands that do."""
+        whole, small = case.stem + ".mlir", case.stem + ".small.mlir"
+        shutil.copyfile(whole, small)
+        case.shrink(small)
+        with open(case.stem + ".sh", "w", encoding="utf-8") as file:
+            file.write(case.comparison().script(small, case.options(), case.stem))
+        with open(case.stem + ".txt", "w", encoding="utf-8") as file:
+            file.write(f"{finding}\n")
+        print(
+            f"shrunk from {operations_in(whole)} to {operations_in(small)} operations, with "
+            f"{written(case.options()[0])}: sh {case.stem}.sh",
+            flush=True,
+        )
+
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", required=True, help="text whose bytes are tokens")
     parser.add_argument("--out", required=True, help="folder for findings")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--program", type=int, help="this one only")
-    parser.add_argument("--operations", metavar="NN.md",
-                        help="check that models have each operation of the reference, and end")
-    parser.add_argument("--write", action="store_true",
-                        help="write the programs for random-schedules, and train none")
+    parser.add_argument(
+        "--operations",
+        metavar="NN.md",
+        help="check that models have each operation of the reference, and end",
+    )
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help="write the programs for random-schedules, and train none",
+    )
     parser.add_argument("--verbose", action="store_true", help="print each refusal")
+    parser.add_argument(
+        "--inject",
+        metavar="FAULT",
+        help="a fault of each first program, as a run takes it: it is found",
+    )
     options = parser.parse_args()
     if options.operations:
         missing = missing_operations(options.operations)
         sys.exit(f"no model has {', '.join(missing)}" if missing else 0)
     os.makedirs(options.out, exist_ok=True)
     programs, counts = Programs(options), collections.Counter()
-    numbers = ([options.program] if options.program is not None
-               else range(options.first, options.first + options.runs))
+    numbers = (
+        [options.program]
+        if options.program is not None
+        else range(options.first, options.first + options.runs)
+    )
     if options.write:
         for number in numbers:
             programs.write(number)
         return
     for number in numbers:
-        try:
-            counts[programs.run(number)] += 1
-        except (Finding, subprocess.TimeoutExpired) as finding:
-            counts["found"] += 1
-            print(f"program {options.seed} {number}: {finding}", flush=True)
-    print(f"{counts['equal']} equal, {counts['refused']} refused, {counts['found']} findings")
+        counts[programs.run(number)] += 1
+    print(
+        f"{counts['equal']} equal, {counts['refused']} refused, {counts['found']} findings"
+    )
     for reason, count in programs.refused.most_common():
         print(f"  refused {count}: {reason}")
     print("  operations:", ", ".join(sorted(programs.operations)))

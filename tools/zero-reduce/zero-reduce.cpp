@@ -1,6 +1,7 @@
 //===- zero-reduce.cpp - shrink a module that shows a fault ---------------===//
 
 #include "../Version.h"
+#include "Bypass.h"
 
 #include "zero/Registration/Registration.h"
 
@@ -15,6 +16,7 @@ int main(int argc, char **argv) {
   });
   mlir::DialectRegistry registry;
   mlir::zero::registerDialects(registry);
+  zero_tools::registerBypass(registry);
   mlir::zero::registerPasses();
   mlir::MLIRContext context(registry);
   return mlir::failed(mlir::mlirReduceMain(argc, argv, context));
