@@ -13,12 +13,14 @@
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interpreter/Lockstep.h"
 #include "zero/Transforms/Passes.h"
+#include "zero/Verify/Verify.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -41,6 +43,8 @@ inline double distance(const Array &found, const Array &wanted) {
     return INFINITY;
   double largest = 1, difference = 0;
   for (size_t i = 0; i < wanted.reals.size(); ++i) {
+    if (std::isnan(found.reals[i]) != std::isnan(wanted.reals[i]))
+      return INFINITY;
     largest = std::max(largest, std::abs(wanted.reals[i]));
     difference =
         std::max(difference, std::abs(found.reals[i] - wanted.reals[i]));
@@ -328,6 +332,32 @@ protected:
   llvm::StringMap<Array> parameters;
   std::vector<Arrays> inputs;
 };
+
+/// The largest distance of what ranks give in a micro-batch.
+inline double findDistance(Model &model, bool evaluating = false) {
+  double most = 0;
+  std::vector<Results> ranks = model.runRanks(evaluating);
+  if (ranks.empty())
+    return INFINITY;
+  for (auto [rank, found] : llvm::enumerate(ranks)) {
+    auto index = static_cast<int64_t>(rank);
+    Results wanted = *model.runWholeOf(index, evaluating);
+    most = std::max(most, distance(found.values[0], wanted.values[0]));
+    for (const auto &entry : wanted.gradients)
+      most = std::max(
+          most, distance(found.gradients[entry.first()],
+                         model.partOf(entry.second, entry.first(), index)));
+  }
+  return most;
+}
+
+/// Whether what the ranks compute in `model.local` is accepted as parts of a
+/// model.
+inline bool isAccepted(Model &model) {
+  ModuleOp module = *model.local;
+  return succeeded(mlir::verify(module)) &&
+         succeeded(verify::verifyValues(module, Model::stepOf(module)));
+}
 
 /// Expects values and gradients of a rank that are near those of the whole
 /// model, of which `part` takes what the rank should have of a gradient.

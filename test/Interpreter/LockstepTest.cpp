@@ -9,10 +9,6 @@
 #include "CutModel.h"
 #include "CutMutants.h"
 
-#include "zero/Verify/Verify.h"
-
-#include "mlir/IR/Verifier.h"
-
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -23,24 +19,6 @@ using namespace mlir::zero;
 using namespace mlir::zero::test;
 
 namespace {
-
-/// The largest distance of what ranks give in a micro-batch.
-double findDistance(Model &model, bool evaluating = false) {
-  double most = 0;
-  std::vector<Results> ranks = model.runRanks(evaluating);
-  if (ranks.empty())
-    return INFINITY;
-  for (auto [rank, found] : llvm::enumerate(ranks)) {
-    auto index = static_cast<int64_t>(rank);
-    Results wanted = *model.runWholeOf(index, evaluating);
-    most = std::max(most, distance(found.values[0], wanted.values[0]));
-    for (const auto &entry : wanted.gradients)
-      most = std::max(
-          most, distance(found.gradients[entry.first()],
-                         model.partOf(entry.second, entry.first(), index)));
-  }
-  return most;
-}
 
 void compare(Model &model, bool evaluating) {
   std::vector<Results> ranks = model.runRanks(evaluating);
@@ -71,14 +49,6 @@ void check(const std::string &path,
             }));
   compare(model, /*evaluating=*/false);
   compare(model, /*evaluating=*/true);
-}
-
-/// Whether what the ranks compute in `model.local` is accepted as parts of a
-/// model.
-bool isAccepted(Model &model) {
-  ModuleOp module = *model.local;
-  return succeeded(mlir::verify(module)) &&
-         succeeded(zero::verify::verifyValues(module, Model::stepOf(module)));
 }
 
 /// What has no effect for what operations compute, which no verifier asks: a

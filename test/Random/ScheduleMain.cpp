@@ -9,11 +9,17 @@
 // one rank. Of its mutants, so many are drawn: one that the verifier accepts
 // has to train as well.
 //
+// Models over axes that cut them are run as CutPrograms.h and PipePrograms.h
+// say.
+//
 //===----------------------------------------------------------------------===//
 
-#include "../Verify/Mutants.h"
-#include "../Verify/ScheduleInterpreter.h"
 #include "CompilerTesting.h"
+#include "CutPrograms.h"
+#include "PipePrograms.h"
+
+#include "Verify/Mutants.h"
+#include "Verify/ScheduleInterpreter.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/Passes.h"
@@ -51,12 +57,8 @@ public:
   explicit Programs(size_t mutants) : mutantsEach(mutants) {}
 
   /// Returns false where something was found, which it prints.
-  bool run(StringRef path);
-  void report() const {
-    llvm::outs() << "schedules: " << programs << ", refused: " << refused
-                 << ", mutants: " << judged << ", accepted: " << accepted
-                 << ", refused that train wrongly: " << wrong << "\n";
-  }
+  bool run(StringRef path, StringRef text, StringRef options, StringRef plain);
+  void report() const { tally.print("schedules"); }
 
 private:
   OwningOpRef<ModuleOp> plan(StringRef text, const std::string &options);
@@ -66,7 +68,7 @@ private:
 
   Interpreter interpreter;
   const size_t mutantsEach;
-  size_t programs = 0, refused = 0, judged = 0, accepted = 0, wrong = 0;
+  test::Tally tally;
 };
 
 /// All that the pipeline does, but that elementwise arithmetic stays what it
@@ -129,7 +131,8 @@ std::string Programs::judge(ModuleOp module, const RunResult &wanted) {
 bool Programs::runMutants(ModuleOp original, const RunResult &wanted,
                           StringRef path) {
   const std::vector<Mutant> mutants = generateMutants(original);
-  std::minstd_rand random(unsigned(llvm::hash_value(path.size())) + programs);
+  std::minstd_rand random(unsigned(llvm::hash_value(path.size())) +
+                          tally.programs);
   for (size_t i = 0; i < mutantsEach && !mutants.empty(); ++i) {
     const Mutant &mutant = mutants[random() % mutants.size()];
     OwningOpRef<ModuleOp> module = original.clone();
@@ -137,12 +140,9 @@ bool Programs::runMutants(ModuleOp original, const RunResult &wanted,
     message.clear();
     if (failed(verify(*module)))
       continue;
-    ++judged;
     const bool isAccepted = verifies(*module);
     const std::string failure = judge(*module, wanted);
-    accepted += isAccepted;
-    wrong += !isAccepted && !failure.empty();
-    if (!isAccepted || failure.empty())
+    if (tally.count(isAccepted, !failure.empty()))
       continue;
     llvm::outs() << path << ": accepted: " << mutant.text << ": " << failure
                  << "\n";
@@ -151,23 +151,16 @@ bool Programs::runMutants(ModuleOp original, const RunResult &wanted,
   return true;
 }
 
-bool Programs::run(StringRef path) {
-  auto file = llvm::MemoryBuffer::getFile(path);
-  if (!file) {
-    llvm::outs() << path << ": " << file.getError().message() << "\n";
-    return false;
-  }
-  StringRef text = (*file)->getBuffer();
-  auto [first, rest] = text.split('\n');
-  auto [options, plain] = first.drop_front(2).trim().split('|');
-  OwningOpRef<ModuleOp> module = plan(text, options.trim().str());
+bool Programs::run(StringRef path, StringRef text, StringRef options,
+                   StringRef plain) {
+  OwningOpRef<ModuleOp> module = plan(text, options.str());
   if (!module) {
-    ++refused;
+    ++tally.refused;
     llvm::outs() << path << ": refused: " << message << "\n";
     return true;
   }
-  ++programs;
-  OwningOpRef<ModuleOp> reference = plan(text, plain.trim().str());
+  ++tally.programs;
+  OwningOpRef<ModuleOp> reference = plan(text, plain.str());
   if (!reference) {
     llvm::outs() << path << ": stage 0 is refused: " << message << "\n";
     return false;
@@ -181,6 +174,41 @@ bool Programs::run(StringRef path) {
   return false;
 }
 
+/// All kinds of programs.
+class AllPrograms {
+public:
+  explicit AllPrograms(size_t mutants)
+      : whole(mutants), cut(mutants), pipes(mutants) {}
+
+  bool run(StringRef path) {
+    auto file = llvm::MemoryBuffer::getFile(path);
+    if (!file) {
+      llvm::outs() << path << ": " << file.getError().message() << "\n";
+      return false;
+    }
+    StringRef text = (*file)->getBuffer();
+    auto [options, plain] =
+        text.split('\n').first.drop_front(2).trim().split('|');
+    const test::AxisSizes mesh = test::readMesh(options.trim());
+    if (!test::cutsModel(mesh))
+      return whole.run(path, text, options.trim(), plain.trim());
+    const bool isClean = cut.run(path.str(), mesh);
+    return (!test::hasStages(mesh) ||
+            pipes.run(path, text, options.trim().str())) &&
+           isClean;
+  }
+  void report() const {
+    whole.report();
+    cut.report();
+    pipes.report();
+  }
+
+private:
+  Programs whole;
+  test::CutPrograms cut;
+  test::PipePrograms pipes;
+};
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -189,7 +217,7 @@ int main(int argc, char **argv) {
     llvm::errs() << "usage: random-schedules MUTANTS FILE...\n";
     return 2;
   }
-  Programs programs(mutants);
+  AllPrograms programs(mutants);
   bool isClean = true;
   for (int i = 2; i < argc; ++i)
     isClean &= programs.run(argv[i]);

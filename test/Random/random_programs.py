@@ -40,6 +40,26 @@ MESHES = (
 )
 
 
+# Axes that cut models, beside an axis of samples, for random-schedules.
+CUT_MESHES = (
+    "data=1,tensor=2",
+    "data=2,tensor=2",
+    "tensor=4,data=1",
+    "data=2,sequence=2",
+    "data=1,sequence=4",
+    "data=1,tensor=2,sequence=2",
+    "data=2,pipe=2",
+    "pipe=3,data=1",
+    "data=1,tensor=2,pipe=2",
+    "pipe=2,data=1,sequence=2",
+)
+EXPERT_MESHES = (
+    "data=1,expert=2",
+    "data=2,expert=2",
+    "expert=2,data=1,tensor=2",
+) * 3
+
+
 def settings(choose, model):
     """Options of both programs, and those of the first one only."""
     has_experts = "nn.dispatch" in model.operations
@@ -118,23 +138,28 @@ class Programs:
         self.operations = collections.Counter()
 
     def write(self, number):
-        """The model with its options for random-schedules, which knows axes of samples only."""
+        """The model with its options for random-schedules; over axes that cut it, too, where it
+        has any. Then what is run is in one precision."""
         choose = random.Random(f"{self.seed} {number}")
         model = Model(choose)
         text = model.text()
         both, own = settings(choose, model)
         mesh = both.get("mesh", "")
-        if any(axis in mesh for axis in ("tensor", "sequence", "expert", "pipe")):
-            del both["mesh"]
-            both["ranks"] = choose.randrange(1, 6)
         both["precision"] = "f32"
         for key in ("loss-scale", "split-master"):
             both.pop(key, None)
             own.pop(key, None)
-        ranks = (
-            both["ranks"]
-            if "ranks" in both
-            else math.prod(map(int, re.findall(r"\d+", mesh)))
+        if any(axis in mesh for axis in ("tensor", "sequence", "expert", "pipe")):
+            both["mesh"] = choose.choice(
+                CUT_MESHES + EXPERT_MESHES * ("nn.dispatch" in model.operations)
+            )
+            # One stage has all of its passes in flight, and no state of others.
+            stage = {"stage": min(own["stage"], 1)} if "pipe" in both["mesh"] else own
+            self.write_program(f"{number}-cut", text, both | stage, {})
+            del both["mesh"]
+            both["ranks"] = choose.randrange(1, 6)
+        ranks = both.get("ranks") or math.prod(
+            map(int, re.findall(r"\d+", both["mesh"]))
         )
         plain = {
             "stage": 0,
@@ -142,12 +167,12 @@ class Programs:
             "accumulation": ranks * both["accumulation"],
             "clip": both["clip"],
         }
-        with open(
-            os.path.join(self.out, f"program-{self.seed}-{number}.mlir"),
-            "w",
-            encoding="utf-8",
-        ) as file:
-            file.write(f"// {written(both | own)} | {written(plain)}\n{text}")
+        self.write_program(number, text, both | own, plain)
+
+    def write_program(self, name, text, options, plain):
+        path = os.path.join(self.out, f"program-{self.seed}-{name}.mlir")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"// {written(options)} | {written(plain)}\n{text}")
 
     def run(self, number):
         """What becomes of a program: "equal", "refused" or "found"."""

@@ -204,7 +204,9 @@ void zrt::test::forEachCollectiveMutant(const std::vector<Program> &stages,
   for (size_t stage = 0; stage < stages.size(); ++stage) {
     const Commands &commands = stages[stage].apply.commands;
     for (size_t i = 0; i < commands.size(); ++i) {
-      if (commands[i].opcode != Opcode::Start || isTransfer(commands[i]))
+      if (commands[i].opcode != Opcode::Start || isTransfer(commands[i]) ||
+          !stages[stage].mesh.meet(commands[i].group,
+                                   stages[stage].pipeline.group))
         continue;
       const std::string what =
           ": '" + commands[i].label + "' of stage " + std::to_string(stage);

@@ -31,13 +31,17 @@ static uint64_t hash(const Marks &marks) {
   return state;
 }
 
-/// `bytes` marks that all depend on `seed`.
-static Marks makeMarks(uint64_t seed, uint64_t bytes) {
+uint64_t zrt::test::hashOf(const Marks &marks) { return hash(marks); }
+
+Marks zrt::test::makeMarks(uint64_t seed, uint64_t bytes) {
   Marks marks(bytes);
   for (uint64_t i = 0; i < bytes; ++i)
     marks[i] = join(seed, i);
   return marks;
 }
+
+/// What zeros are marked by.
+static const char *const kZeros = "zeros";
 
 /// What a kernel computes, but for the operands' values.
 static uint64_t hash(const KernelSpec &spec) {
@@ -137,9 +141,9 @@ void StagesInterpreter::fillParameters(Stage &stage) {
       for (const StateRange &range : state.ranges)
         fill(range.buffer, partition.name + state.name);
     // Padding is zero from the start on.
-    fill(partition.parameters, "padding");
+    fill(partition.parameters, kZeros);
     if (partition.trainable)
-      fill(partition.gradients, "padding");
+      fill(partition.gradients, kZeros);
   }
   for (const Parameter &parameter : program.parameters) {
     BufferRef own = program.partitions[size_t(parameter.partition)].parameters;
@@ -232,6 +236,11 @@ bool StagesInterpreter::runKernel(size_t stage, const Pass &pass,
   }
   if (spec.name == "zero.copy" && places[0].bytes == places[1].bytes) {
     write(stage, places[1], read(stage, places[0]));
+    return true;
+  }
+  if (spec.name == "zero.clear") {
+    write(stage, places[0],
+          makeMarks(hash(std::string(kZeros)), places[0].bytes));
     return true;
   }
   // Those look at values and write to the control block.

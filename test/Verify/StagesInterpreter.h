@@ -25,6 +25,9 @@ namespace zrt::test {
 
 /// Marks of bytes, one a byte.
 using Marks = std::vector<uint64_t>;
+uint64_t hashOf(const Marks &marks);
+/// `bytes` marks that all depend on `seed`.
+Marks makeMarks(uint64_t seed, uint64_t bytes);
 
 /// What a run leaves.
 struct StagesResult {
@@ -81,6 +84,9 @@ private:
     ChannelKey channel;
     size_t number = 0;
     bool isSend = false, isOfAll = false;
+    /// What a collective among the ranks of a stage gives, beside what it
+    /// leaves in place.
+    std::vector<std::pair<Place, Marks>> received;
   };
   struct Pass {
     const Region *region = nullptr;

@@ -41,6 +41,12 @@ bool StagesInterpreter::startTransfer(size_t number, const Pass &pass,
   return true;
 }
 
+template <typename PlaceT>
+static bool isOverlapping(const PlaceT &a, const PlaceT &b) {
+  return a.space == b.space && a.begin < b.begin + b.bytes &&
+         b.begin < a.begin + a.bytes;
+}
+
 /// Ranks of one stage are all alike, so that a collective among them gives
 /// what follows from the own part.
 bool StagesInterpreter::startCollective(size_t number, const Pass &pass,
@@ -58,6 +64,13 @@ bool StagesInterpreter::startCollective(size_t number, const Pass &pass,
       return false;
     const Marks own = read(number, place);
     given.insert(given.end(), own.begin(), own.end());
+    Place target;
+    if (!locate(stage, part.receive, pass.micro, target))
+      return false;
+    if (flight.isOfAll || isOverlapping(place, target))
+      continue;
+    flight.received.emplace_back(target, makeMarks(hashOf(own), target.bytes));
+    poison(number, target);
   }
   if (flight.isOfAll)
     stage.ofAll.emplace_back(&command, given);
@@ -111,8 +124,11 @@ bool StagesInterpreter::wait(size_t number, const Pass &pass,
   } else {
     isOver = true;
   }
-  if (isOver)
-    stage.flights.erase(found);
+  if (!isOver)
+    return true;
+  for (const auto &[place, marks] : flight.received)
+    write(number, place, marks);
+  stage.flights.erase(found);
   return true;
 }
 
