@@ -247,9 +247,11 @@ TEST(Machine, KnowsSomeByName) {
     EXPECT_FALSE(machine->protocols.empty());
   }
   EXPECT_TRUE(failed(readMachine("no-such-machine", error)));
-  EXPECT_EQ(error, "cannot read the machine 'no-such-machine': No such file or "
-                   "directory; wanted a file or one of host, a100, h100, h200, b200, gb200, "
-                   "a100-eager, h100-eager");
+  EXPECT_EQ(
+      error,
+      "cannot read the machine 'no-such-machine': No such file or "
+      "directory; wanted a file or one of host, a100, h100, h200, b200, gb200, "
+      "a100-eager, h100-eager");
 }
 
 TEST(Machine, ReadsAFile) {

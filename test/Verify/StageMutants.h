@@ -33,8 +33,8 @@ void forEachOrderMutant(const std::vector<Program> &stages,
 void forEachTransferMutant(const std::vector<Program> &stages,
                            const VisitMutant &visit);
 
-/// Each collective of an update in which stages meet, and not only ranks of one:
-/// dropped, doubled, of another size.
+/// Each collective of an update in which stages meet, and not only ranks of
+/// one: dropped, doubled, of another size.
 void forEachCollectiveMutant(const std::vector<Program> &stages,
                              const VisitMutant &visit);
 

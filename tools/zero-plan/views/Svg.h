@@ -17,9 +17,9 @@ struct Box {
 /// A drawing. Coordinates are in pixels from the left upper corner.
 class Svg {
 public:
-  /// One that is too thin to be pointed at has no `hover`, and shares an element
-  /// with others of its style; one too thin to be seen is left out. A picture of
-  /// a large model stays small.
+  /// One that is too thin to be pointed at has no `hover`, and shares an
+  /// element with others of its style; one too thin to be seen is left out. A
+  /// picture of a large model stays small.
   void rectangle(const Box &box, llvm::StringRef style,
                  const llvm::Twine &hover = "");
   void line(double x1, double y1, double x2, double y2, llvm::StringRef style);
