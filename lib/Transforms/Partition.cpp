@@ -84,8 +84,7 @@ private:
   LogicalResult verifyTraffic(int64_t elements);
   LogicalResult verifyTiers();
   void placeStates(PartitionOp partition);
-  LogicalResult createPartition(const Group &group, Type computeType,
-                                unsigned index);
+  void createPartition(const Group &group, Type computeType, unsigned index);
   int64_t unitBytes(const Group &group) const;
   QuantizationAttr chooseQuantization(ParameterOp parameter, Type type);
   Group makeGroup(AxesAttr parts);
@@ -116,6 +115,7 @@ private:
                              StringAttr, unsigned>,
                   Group>
       groups;
+  ParameterTiers tiers{OffloadAttr(), 1};
   /// The names of all states.
   std::set<std::string> states;
 };
@@ -208,10 +208,8 @@ LogicalResult Partitioner::collectGroups() {
                                 planning.getModelPersistenceThreshold(),
                                 [](ParameterOp) { return true; });
   // Sharded parameters may be elsewhere.
-  ParameterTiers tiers(chooseLayout(makeGroup({})) == LayoutKind::Parameter
-                           ? planning.getOffload()
-                           : OffloadAttr(),
-                       mesh.slices());
+  if (chooseLayout(makeGroup({})) == LayoutKind::Parameter)
+    tiers = ParameterTiers(planning.getOffload(), mesh.slices());
   for (ParameterOp parameter : module.getOps<ParameterOp>()) {
     StringAttr name = parameter.getSymNameAttr();
     Type type = computeTypes.lookup(name);
@@ -228,7 +226,7 @@ LogicalResult Partitioner::collectGroups() {
     if (trained)
       key = parameter.getAverage() ? optimizer : parameter.getGroupAttr();
     QuantizationAttr quantization = chooseQuantization(parameter, type);
-    MemoryTier tier = tiers.choose(parameter.getElements(), type, quantization);
+    MemoryTier tier = tiers.choose(parameter, type, quantization);
     AxesAttr parts = parameter.getCutAxes(mesh.ranks);
     Group &group =
         groups
@@ -390,8 +388,8 @@ FlatLayout Partitioner::layOut(LayoutKind layout, const Group &group,
   llvm_unreachable("all layouts are covered");
 }
 
-LogicalResult Partitioner::createPartition(const Group &group, Type computeType,
-                                           unsigned index) {
+void Partitioner::createPartition(const Group &group, Type computeType,
+                                  unsigned index) {
   LayoutKind layout = chooseLayout(group);
   FlatLayout flat = layOut(layout, group, computeType);
   SmallVector<Attribute> members;
@@ -420,7 +418,6 @@ LogicalResult Partitioner::createPartition(const Group &group, Type computeType,
   SmallVector<int64_t> errors = getErrors(training.getPlanning(), partition);
   if (!errors.empty())
     partition.setErrors(errors);
-  return verifyReads(partition, training.getPlanning().getOffload());
 }
 
 void Partitioner::placeStates(PartitionOp partition) {
@@ -484,9 +481,8 @@ LogicalResult Partitioner::run() {
       return failure();
   unsigned index = 0;
   for (auto &[key, group] : groups)
-    if (failed(createPartition(group, std::get<Type>(key), index++)))
-      return failure();
-  remarkOnFiles(module, step);
+    createPartition(group, std::get<Type>(key), index++);
+  remarkOnFiles(module, step, tiers.getTooLarge());
   remarkOnQuantization(module, step);
   return verifyTiers();
 }

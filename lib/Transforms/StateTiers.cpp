@@ -86,51 +86,59 @@ ArrayAttr mlir::zero::chooseTiers(PartitionOp partition,
 // Parameters
 //===----------------------------------------------------------------------===//
 
-MemoryTier ParameterTiers::choose(int64_t elements, Type type,
+MemoryTier ParameterTiers::choose(ParameterOp parameter, Type type,
                                   QuantizationAttr quantization) {
   if (!offload || !offload.getParameters())
     return MemoryTier::Device;
   ParameterFilesAttr files = offload.getParameterFiles();
-  const int64_t slice = llvm::divideCeil(elements, slices);
+  const int64_t slice = llvm::divideCeil(parameter.getElements(), slices);
   const int64_t bytes = quantization ? quantization.getPackedBytes(slice)
                                      : slice * elementBytes(type);
   if (!files || bytes < offload.getFiles().getLeastBytes())
     return MemoryTier::Host;
-  if (slice > files.getInHost() - kept)
-    return MemoryTier::File;
-  kept += slice;
-  return MemoryTier::Host;
-}
-
-LogicalResult mlir::zero::verifyReads(PartitionOp partition,
-                                      OffloadAttr offload) {
-  if (!partition.hasParametersInFile())
-    return success();
-  const int64_t most = offload.getParameterFiles().getBufferSize();
-  for (MemberAttr member : partition.getMemberRange()) {
-    auto [begin, end] =
-        partition.getSegmentsOf(member.getParameter().getValue());
-    const int64_t slice = (end - begin) / partition.getSlices();
-    if (slice <= most)
-      continue;
-    auto parameter = SymbolTable::lookupNearestSymbolFrom<ParameterOp>(
-        partition, member.getParameter());
-    return parameter.emitOpError("is kept in files in slices of ")
-           << slice << " elements, wanted at most " << most
-           << ", those of a buffer; raise buffer_size of offload_param, or "
-              "train on more ranks";
+  if (slice <= files.getInHost() - kept) {
+    kept += slice;
+    return MemoryTier::Host;
   }
-  return success();
+  if (slice <= files.getBufferSize())
+    return MemoryTier::File;
+  tooLarge.push_back(parameter.getSymNameAttr());
+  return MemoryTier::Host;
 }
 
 //===----------------------------------------------------------------------===//
 // Remarks
 //===----------------------------------------------------------------------===//
 
+/// Where slices are too large for the buffers that files are read to.
+static void remarkOnTooLarge(ModuleOp module, StepOp step, OffloadAttr offload,
+                             ArrayRef<StringAttr> tooLarge) {
+  constexpr size_t kMost = 8;
+  const PartitionTable partitions(module);
+  int64_t bytes = 0;
+  for (StringAttr name : tooLarge) {
+    auto [begin, end] = partitions.getSegmentsOf(name);
+    bytes += partitions.getPartition(name).getParameterBytes(begin, end);
+  }
+  InFlightDiagnostic remark =
+      emitRemark(step.getLoc(), "stays in host memory: ");
+  for (size_t i = 0; i < std::min(kMost, tooLarge.size()); ++i)
+    remark << (i ? ", @" : "@") << tooLarge[i].getValue();
+  if (tooLarge.size() > kMost)
+    remark << " and " << tooLarge.size() - kMost << " more";
+  remark << ", " << bytes << " bytes of a rank: slices of more than "
+         << offload.getParameterFiles().getBufferSize()
+         << " elements, those of a buffer (buffer_size of offload_param), are "
+            "not kept in files";
+}
+
 /// Where parameters are to be in files and all stay in host memory.
 static void remarkOnParameters(ModuleOp module, StepOp step,
-                               OffloadAttr offload) {
-  if (!offload.getParameterFiles() ||
+                               OffloadAttr offload,
+                               ArrayRef<StringAttr> tooLarge) {
+  if (!tooLarge.empty())
+    remarkOnTooLarge(module, step, offload, tooLarge);
+  if (!offload.getParameterFiles() || !tooLarge.empty() ||
       llvm::any_of(module.getOps<PartitionOp>(), [](PartitionOp partition) {
         return partition.hasParametersInFile();
       }))
@@ -144,11 +152,12 @@ static void remarkOnParameters(ModuleOp module, StepOp step,
          "offload_param)";
 }
 
-void mlir::zero::remarkOnFiles(ModuleOp module, StepOp step) {
+void mlir::zero::remarkOnFiles(ModuleOp module, StepOp step,
+                               ArrayRef<StringAttr> tooLarge) {
   OffloadAttr offload = step.getTraining()->getPlanning().getOffload();
   if (!offload || !offload.getFiles())
     return;
-  remarkOnParameters(module, step, offload);
+  remarkOnParameters(module, step, offload, tooLarge);
   int64_t largest = 0;
   for (PartitionOp partition : module.getOps<PartitionOp>()) {
     if (!partition.isTrainable())

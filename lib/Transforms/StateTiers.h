@@ -15,24 +15,24 @@ class ParameterTiers {
 public:
   ParameterTiers(OffloadAttr offload, int64_t slices)
       : offload(offload), slices(slices) {}
-  /// The tier of a parameter of `elements` elements of `type`, of which this
-  /// rank has a slice, stored as `quantization` says, if it does.
-  MemoryTier choose(int64_t elements, Type type, QuantizationAttr quantization);
+  /// The tier of `parameter`, which is computed with as `type`, and of which
+  /// this rank has a slice, stored as `quantization` says, if it does.
+  MemoryTier choose(ParameterOp parameter, Type type,
+                    QuantizationAttr quantization);
+  /// Those that are in host memory since a buffer is too small for their slice.
+  ArrayRef<StringAttr> getTooLarge() const { return tooLarge; }
 
 private:
   OffloadAttr offload;
   int64_t slices;
   /// Elements of a rank that are in host memory since there was room.
   int64_t kept = 0;
+  SmallVector<StringAttr> tooLarge;
 };
 
-/// Whether slices of parameters are as small as their reads may be; otherwise
-/// an error at the parameter.
-LogicalResult verifyReads(PartitionOp partition, OffloadAttr offload);
-
 /// A remark at `step` where states or parameters are to be in files and none is
-/// large enough.
-void remarkOnFiles(ModuleOp module, StepOp step);
+/// large enough, and one on parameters whose slices are too large.
+void remarkOnFiles(ModuleOp module, StepOp step, ArrayRef<StringAttr> tooLarge);
 
 } // namespace mlir::zero
 

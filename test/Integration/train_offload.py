@@ -40,14 +40,16 @@ def variants(stage, precision, states):
         yield {**everything, "split_master": True}
     if states["device"] != "nvme":
         return
-    # Parameters in files, too: all that are large enough, and all but the first ones.
+    # Parameters in files, too: all that are large enough, all but the first ones, and all
+    # but those that are larger than a buffer.
     everything["offload_param"] = {"device": "nvme", "max_in_cpu": 0}
     yield everything
     yield {**everything, **small, "overlap_comm": True, "stage3_max_reuse_distance": 0,
            "stage3_param_persistence_threshold": 300,
            "offload_optimizer": {**states, "pipeline": True},
            "offload_param": {"device": "nvme", "max_in_cpu": 1500, "buffer_count": 2}}
-    yield {**everything, "offload_param": {**everything["offload_param"], "buffer_count": 1},
+    yield {**everything, "offload_param": {**everything["offload_param"], "buffer_count": 1,
+                                               "buffer_size": 1000},
            "stage3_param_persistence_threshold": 300}
     if precision == "bf16":
         yield {**everything, "split_master": True}
@@ -77,6 +79,11 @@ def check_memory(name, precision, options, run, plain):
               f"{before['parameters']} bytes without offload")
         if not in_files:
             return check(not kept["parameters on file"], f"{name} keeps the parameters {kept}")
+        if "buffer_size" in options["offload_param"]:
+            return check(kept["parameters on file"] > 0 and
+                         kept["parameters on host"] > 0.25 * before["parameters"],
+                         f"{name} keeps the parameters {kept}, of which slices that are larger "
+                         "than a buffer should be on the host")
         most = options["offload_param"]["max_in_cpu"] * ELEMENT_BYTES[precision]
         check(kept["parameters on file"] > 0.8 * (before["parameters"] - kept["parameters"]) - most
               and kept["parameters on file"] > 0 and kept["parameters on host"] >= 0.5 * most,

@@ -138,7 +138,8 @@ def : Key<"zero_optimization.offload_param.buffer_count", Count, "5",
     Field<OffloadedParameters, "uploadBuffers">, Option<"upload-buffers">,
     Idle<[NotOnHost]>;
 def : Key<"zero_optimization.offload_param.buffer_size", Count, "100000000",
-    "most elements of a parameter's slice that is read from a file">,
+    "most elements of a parameter's slice that is read from a file; a larger one "
+    "stays in host memory">,
     Field<ParameterFiles, "bufferSize">, Option<"read-buffer-size">,
     Idle<[NoParameterFiles]>;
 def : Key<"zero_optimization.offload_param.max_in_cpu", Size, "1000000000",

@@ -215,8 +215,8 @@ def Zero_ParameterFilesAttr : Zero_Attr<"ParameterFiles", "parameter_files"> {
   let description = [{
     Of the parameters of a rank, in their order, those that fit into `in_host`
     elements stay in host memory, and so does a parameter whose slice has fewer bytes
-    than the `least_bytes` of `#zero.files`. The others are in the rank's file, and no slice of
-    them has more than `buffer_size` elements. Both numbers are at least 0.
+    than the `least_bytes` of `#zero.files`, or more than `buffer_size` elements. The
+    others are in the rank's file. Both numbers are at least 0.
   }];
   let parameters = (ins
       Zero_ParamOf<"zero_optimization.offload_param.max_in_cpu">.param:$in_host,
