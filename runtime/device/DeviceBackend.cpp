@@ -63,7 +63,8 @@ KernelContext contextOf(const Program &program, const DeviceParts &parts,
 DeviceBackend::DeviceBackend(const Program &program, DeviceParts given)
     : program(program), parts(std::move(given)), inputsAt(placesOf(program)),
       pinned(*parts.device),
-      files(makeFileMemory(program, parts.nvmePath, parts.collectives->rank())),
+      files(makeFileMemory(program, parts.nvmePath, parts.collectives->rank(),
+                           /*faults=*/nullptr, parts.hostRoom)),
       memory(program, *parts.device, parts.collectives->memory(), &pinned,
              files.get()),
       packetBytes(inputsAt.back()),
@@ -84,6 +85,7 @@ DeviceBackend::DeviceBackend(const Program &program, DeviceParts given)
   std::memset(packets.data() + allPackets - kSumBytes, 0, kSumBytes);
   executor.setSideCopies(&copies);
   executor.setFileCopies(fileCopies.get());
+  tellHeld(files.get(), parts.collectives->rank(), parts.tell);
   executor.setMark([this](const Command *command) {
     if (command)
       parts.device->beginRange(command->label.c_str());

@@ -40,6 +40,7 @@ struct DeviceParts {
   /// Of what the device was given, until it is an error; 0: for ever.
   double timeoutSeconds = 600;
   std::string nvmePath; ///< folder of states in files; empty: as compiled
+  HostRoom hostRoom = nullptr; ///< for what that folder does not take
 };
 
 class DeviceBackend final : public Backend {

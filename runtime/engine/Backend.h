@@ -19,6 +19,7 @@ struct BackendOptions {
   std::string nvmePath; ///< folder of states in files; empty: as compiled
   /// Seconds without any progress until the run ends; 0: never.
   double timeout = 600;
+  bool overcommit = false; ///< start without enough memory
 
   // Of a device.
   bool eager = false;    ///< no graph

@@ -1,5 +1,6 @@
 #include "engine/HostBackend.h"
 
+#include "engine/MachineMemory.h"
 #include "program/Cores.h"
 #include "program/QuantizedKernels.h"
 
@@ -65,14 +66,17 @@ HostBackend::HostBackend(const BackendSetup &setup, Communicator &communicator,
                          int localRanks, KernelMaker makeKernel)
     : program(setup.program), makeKernel(std::move(makeKernel)),
       pool(threadsPerRank(setup.options.threads, localRanks)),
-      files(makeFileMemory(setup.program, setup.options.nvmePath,
-                           communicator.rank(), setup.faults)),
+      files(makeFileMemory(
+          setup.program, setup.options.nvmePath, communicator.rank(),
+          setup.faults,
+          roomBesideArenas(setup, /*isForDevice=*/false, localRanks))),
       fileCopies(files ? std::make_unique<FileCopies>(*files) : nullptr),
       memory(setup.program, /*hugePages=*/false, files.get()),
       executor(setup.program, memory.addresses(), communicator,
                contextOf(setup, communicator, pool, memory)) {
   executor.setFlight(setup.flight);
   executor.setFaults(setup.faults);
+  tellHeld(files.get(), communicator.rank(), setup.tell);
 }
 
 std::vector<std::string> HostBackend::choices() const {

@@ -1,5 +1,7 @@
 #include "engine/MachineMemory.h"
 
+#include "engine/Backend.h"
+
 #include "program/ByteCount.h"
 
 #include <algorithm>
@@ -153,4 +155,16 @@ std::string zrt::lackOfMemory(uint64_t bytes, const LocalRanks &ranks,
                       : lack + "; compile the model to need less, for more "
                                "ranks or at a higher stage, or start all the "
                                "same with --overcommit";
+}
+
+HostRoom zrt::roomBesideArenas(const BackendSetup &setup, bool isForDevice,
+                               int localRanks) {
+  if (setup.options.overcommit)
+    return [](uint64_t) { return std::string(); };
+  const uint64_t arenas = hostBytesOf(setup.program, isForDevice);
+  return [=](uint64_t bytes) {
+    if (__builtin_add_overflow(bytes, arenas, &bytes))
+      bytes = UINT64_MAX;
+    return lackOfMemory(bytes, {localRanks, localRanks}, memoryLimits());
+  };
 }

@@ -2,6 +2,7 @@
 #ifndef ZERO_RUNTIME_ENGINE_MACHINEMEMORY_H
 #define ZERO_RUNTIME_ENGINE_MACHINEMEMORY_H
 
+#include "files/FileMemory.h"
 #include "program/Program.h"
 
 #include <string>
@@ -24,6 +25,13 @@ std::vector<MemoryLimit> memoryLimits(const std::string &root = "");
 /// Bytes of host memory that a rank's arenas take; `isForDevice`: besides the
 /// device's memory.
 uint64_t hostBytesOf(const Program &program, bool isForDevice);
+
+struct BackendSetup;
+
+/// Whether a rank of `setup`, one of `localRanks`, may have in host memory what
+/// a full disk does not take: not where that would leave other arenas without.
+HostRoom roomBesideArenas(const BackendSetup &setup, bool isForDevice,
+                          int localRanks);
 
 /// Ranks that are to share memory.
 struct LocalRanks {

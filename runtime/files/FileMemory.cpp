@@ -1,6 +1,7 @@
 #include "files/FileMemory.h"
 
 #include "files/FaultyEngine.h"
+#include "program/ByteCount.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -61,10 +62,10 @@ FileMemory::~FileMemory() {
 }
 
 std::string FileMemory::describe() const {
-  return settings.folder + ": " + queue.describe() + ", " +
-         std::to_string(settings.queueDepth) + " transfers of " +
-         std::to_string(blockBytesOf(settings, file)) + " bytes at a time, " +
-         file.describe();
+  return (whyHeld.empty() ? settings.folder : "host memory") + ": " +
+         queue.describe() + ", " + std::to_string(settings.queueDepth) +
+         " transfers of " + std::to_string(blockBytesOf(settings, file)) +
+         " bytes at a time, " + file.describe();
 }
 
 //===----------------------------------------------------------------------===//
@@ -91,7 +92,11 @@ static char *reserve(uint64_t bytes, const char *what) {
 
 /// The file, and what is known of it, by `bytes`.
 void FileMemory::grow(uint64_t bytes, const char *what) {
-  file.grow(end, end + bytes, what);
+  try {
+    file.grow(end, end + bytes, what);
+  } catch (const NoSpaceError &error) {
+    moveToMemory(bytes, what, error);
+  }
   try {
     digests.resize(end + bytes);
   } catch (const std::bad_alloc &) {
@@ -106,9 +111,43 @@ void FileMemory::grow(uint64_t bytes, const char *what) {
   end += bytes;
 }
 
+/// All that there is, and `bytes` more. Nothing was written yet, so there is
+/// nothing to copy.
+void FileMemory::moveToMemory(uint64_t bytes, const char *what,
+                              const NoSpaceError &why) {
+  const FileTraffic moved = queue.traffic();
+  if (!hostRoom || !whyHeld.empty() || moved.reads + moved.writes > 0)
+    throw why;
+  const std::string lack = hostRoom(end + bytes);
+  if (!lack.empty())
+    throw std::runtime_error(
+        std::string(why.what()) +
+        ". Host memory does not have them instead: " + lack);
+  file.moveToMemory();
+  file.grow(0, end + bytes, what);
+  whyHeld = why.what();
+}
+
+std::string FileMemory::describeHeld() const {
+  if (whyHeld.empty())
+    return "";
+  std::map<uint64_t, std::string> inOrder;
+  uint64_t bytes = 0;
+  for (const auto &[address, region] : regions) {
+    inOrder[region.offset] = region.name;
+    bytes += region.room;
+  }
+  std::string names;
+  for (const auto &[offset, name] : inOrder)
+    names += (names.empty() ? "" : ", ") + name;
+  return names + ": " + formatBytes(bytes) +
+         " stay in host memory, since there is no space for files: " + whyHeld;
+}
+
 void *FileMemory::allocate(uint64_t bytes, const char *what) {
   const uint64_t block = file.alignment().offset;
   Region region;
+  region.name = what;
   region.offset = end;
   region.bytes = bytes;
   region.room = bytes > ~uint64_t(0) - block
@@ -232,14 +271,24 @@ void FileMemory::abandon() { queue.abandon(); }
 
 std::unique_ptr<FileMemory> zrt::makeFileMemory(const Program &program,
                                                 const std::string &folder,
-                                                int rank, Faults *faults) {
+                                                int rank, Faults *faults,
+                                                HostRoom room) {
   if (bytesOfTier(program, Tier::File) == 0)
     return nullptr;
   FileSettings settings = program.files;
   if (!folder.empty())
     settings.folder = folder;
-  return std::make_unique<FileMemory>(
+  auto memory = std::make_unique<FileMemory>(
       settings, rank,
       faults ? makeFaultyEngine(makeFileEngine(settings.queueDepth), *faults)
              : nullptr);
+  memory->setHostRoom(std::move(room));
+  return memory;
+}
+
+void zrt::tellHeld(const FileMemory *files, int rank,
+                   const std::function<void(const std::string &)> &tell) {
+  const std::string held = files ? files->describeHeld() : "";
+  if (tell && !held.empty())
+    tell("rank " + std::to_string(rank) + ": " + held);
 }

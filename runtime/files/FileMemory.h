@@ -6,7 +6,13 @@
 #include "injection/Faults.h"
 #include "state/Arenas.h"
 
+#include <functional>
+
 namespace zrt {
+
+/// Why the host's memory cannot have so many bytes of a rank besides; "" where
+/// it can.
+using HostRoom = std::function<std::string(uint64_t bytes)>;
 
 /// Memory in one file of a rank. Its addresses stand for places in the file:
 /// nothing can be loaded from them, and an attempt ends the process.
@@ -25,6 +31,14 @@ public:
              std::unique_ptr<FileEngine> engine);
   /// Waits for what is in flight, and drops what is not yet.
   ~FileMemory() override;
+
+  /// Where the folder has not the space for what is allocated, and nothing was
+  /// moved yet, all of it stays in host memory instead, if `room` has it.
+  /// Without this, or where there is none, that is an error.
+  void setHostRoom(HostRoom room) { hostRoom = std::move(room); }
+  /// For people: what stays in host memory, how many bytes, and why; "" where
+  /// everything is in files.
+  std::string describeHeld() const;
 
   void *allocate(uint64_t bytes, const char *what) override;
   /// Waits for everything that was started.
@@ -62,6 +76,7 @@ public:
 private:
   /// Bytes of the file, and the addresses that stand for them.
   struct Region {
+    std::string name;
     uint64_t offset = 0;
     uint64_t bytes = 0;
     uint64_t room = 0; ///< in the file: whole blocks
@@ -73,6 +88,7 @@ private:
   FileRange rangeOf(bool isWrite, const void *inFile, const void *memory,
                     size_t bytes) const;
   void grow(uint64_t bytes, const char *what);
+  void moveToMemory(uint64_t bytes, const char *what, const NoSpaceError &why);
   void moveNow(const FileRange &range);
   FileBatch &batchOf(uint32_t ticket);
 
@@ -83,15 +99,23 @@ private:
   uint64_t end = 0; ///< of the last region
   mutable std::mutex mutex;
   std::map<uint32_t, FileBatch> batches;
-  FileQueue queue; ///< last: its engine's threads use the others
+  HostRoom hostRoom;
+  std::string whyHeld; ///< in host memory; empty: it is not
+  FileQueue queue;     ///< last: its engine's threads use the others
 };
 
 /// The file of `rank`, where `program` keeps something in files; null where it
-/// does not. In `folder`, or where that is empty as the program says. `faults`
-/// happen to its transfers. Throws as the constructor.
+/// does not. In `folder`, or where that is empty as the program says, or in
+/// host memory as `room` has it. `faults` happen to its transfers. Throws as
+/// the constructor.
 std::unique_ptr<FileMemory> makeFileMemory(const Program &program,
                                            const std::string &folder, int rank,
-                                           Faults *faults = nullptr);
+                                           Faults *faults = nullptr,
+                                           HostRoom room = nullptr);
+
+/// Says what of `rank` stays in host memory, where something does.
+void tellHeld(const FileMemory *files, int rank,
+              const std::function<void(const std::string &)> &tell);
 
 } // namespace zrt
 

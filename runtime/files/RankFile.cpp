@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdexcept>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -174,10 +175,25 @@ void RankFile::grow(uint64_t begin, uint64_t end, const char *what) {
     return;
   const std::string left = freeSpace(handle);
   shrink(begin); // What there was of it.
-  throw std::runtime_error(std::string(what) + ": " + name + " cannot have " +
-                           std::to_string(end - begin) +
-                           " bytes more: " + std::strerror(reason) + left +
-                           ": " + adviceOnSpace(reason));
+  const std::string why = std::string(what) + ": " + name + " cannot have " +
+                          std::to_string(end - begin) +
+                          " bytes more: " + std::strerror(reason) + left +
+                          ": " + adviceOnSpace(reason);
+  if (reason == ENOSPC || reason == EDQUOT)
+    throw NoSpaceError(why);
+  throw std::runtime_error(why);
+}
+
+void RankFile::moveToMemory() {
+  const std::string stem = name.substr(name.rfind('/') + 1);
+  const int memory = ::memfd_create(stem.c_str(), MFD_CLOEXEC);
+  if (memory < 0)
+    throw std::runtime_error(
+        name + ": cannot be in host memory instead: " + std::strerror(errno));
+  ::close(handle);
+  handle = memory;
+  name = "host memory, " + stem;
+  whyNotDirect = "host memory";
 }
 
 /// Writes zeros, for file systems that set no space aside. Returns 0 or an

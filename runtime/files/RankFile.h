@@ -4,9 +4,15 @@
 
 #include "files/FileCuts.h"
 
+#include <stdexcept>
 #include <string>
 
 namespace zrt {
+
+/// A folder has not the space that was asked for.
+struct NoSpaceError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 /// Made in a folder under a name of its own, readable by its owner only, and
 /// removed from the folder at once: whatever ends the process, nothing remains.
@@ -22,9 +28,12 @@ public:
   ~RankFile();
 
   /// Space from `begin`, the end of the file, to `end`: there for certain, and
-  /// all zeros. Throws std::runtime_error, naming `what`, the bytes, and what
-  /// is free, where there is not that much; the file is as before then.
+  /// all zeros. Throws NoSpaceError, naming `what`, the bytes, and what is
+  /// free, where the folder has not that much, and std::runtime_error where
+  /// that is not allowed; the file is as before then.
   void grow(uint64_t begin, uint64_t end, const char *what);
+  /// Becomes a file in host memory, which is empty; its blocks stay as large.
+  void moveToMemory();
   /// Gives back what comes after `end`.
   void shrink(uint64_t end);
 

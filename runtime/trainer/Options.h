@@ -33,7 +33,6 @@ struct Options : BackendOptions {
   uint64_t seed = 0;
   double lossScale = 0;         ///< in every update; 0: as compiled
   uint64_t deviceMemory = 0;    ///< most bytes of a rank's device tier; 0: any
-  bool overcommit = false;      ///< start without enough memory
   std::string ranksAs = "auto"; ///< or "threads", "processes"
   /// Seconds without any progress until it says whom it waits for; 0: never.
   double noticeAfter = 10;

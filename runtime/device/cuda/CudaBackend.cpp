@@ -7,6 +7,7 @@
 #include "device/cuda/CudaDevice.h"
 #include "device/cuda/Nccl.h"
 #include "device/cuda/ProductTuning.h"
+#include "engine/MachineMemory.h"
 #include "kernels/cuda/Context.h"
 #include "kernels/cuda/CudnnAttention.h"
 
@@ -162,7 +163,7 @@ void allowManyQueues() {
 
 BackendMaker zrt::cudaBackends(const void *image) {
   return [image](const BackendSetup &setup, Communicator &communicator,
-                 int) -> std::unique_ptr<Backend> {
+                 int localRanks) -> std::unique_ptr<Backend> {
     if (setup.program.pipeline.isCut())
       allowManyQueues();
     DeviceParts parts;
@@ -185,6 +186,7 @@ BackendMaker zrt::cudaBackends(const void *image) {
     parts.tell = setup.tell;
     parts.host = &communicator;
     parts.nvmePath = setup.options.nvmePath;
+    parts.hostRoom = roomBesideArenas(setup, /*isForDevice=*/true, localRanks);
     return std::make_unique<DeviceBackend>(setup.program, std::move(parts));
   };
 }

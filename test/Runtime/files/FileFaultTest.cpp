@@ -18,10 +18,15 @@ using namespace zrt::testing;
 
 /// What `fallocate` does in this program: the errno, 0 for the real call.
 static int fallocateFails = 0;
+/// Whether that is true of files in memory, too.
+static bool memoryFails = false;
 
 /// Instead of the C library's, so that a disk can be full: half of what is
-/// asked for is there then, and remains.
+/// asked for is there then, and remains. Only files in memory have seals.
 extern "C" int fallocate(int file, int mode, off_t offset, off_t bytes) {
+  if (::fcntl(file, F_GET_SEALS) >= 0 && !memoryFails)
+    return static_cast<int>(
+        ::syscall(SYS_fallocate, file, mode, offset, bytes));
   const off_t found = fallocateFails ? bytes / 2 : bytes;
   const long done = ::syscall(SYS_fallocate, file, mode, offset, found);
   if (fallocateFails == 0)
@@ -162,6 +167,74 @@ TEST(FileFault, ADiskThatIsFull) {
   EXPECT_EQ(back, ones);
   memory.read(back.data(), second, 8192);
   EXPECT_EQ(back, Bytes(8192));
+}
+
+/// What was set aside on the disk before moves as well, and all works on.
+TEST(FileFault, AFullDiskLeavesItToHostMemory) {
+  for (const int reason : {ENOSPC, EDQUOT}) {
+    TestFolder folder;
+    FileMemory memory(settingsFor(folder), 0);
+    std::vector<uint64_t> asked;
+    memory.setHostRoom([&](uint64_t bytes) {
+      asked.push_back(bytes);
+      return std::string();
+    });
+    void *first = memory.allocate(8192, "first");
+    EXPECT_EQ(memory.describeHeld(), "");
+    fallocateFails = reason;
+    void *second = memory.allocate(12345, "second");
+    void *third = memory.allocate(1, "third");
+    fallocateFails = 0;
+    EXPECT_EQ(asked, std::vector<uint64_t>{8192 + 16384});
+    EXPECT_TRUE(removedFiles(folder).empty());
+    expectIn(memory.describeHeld(),
+             {"first", "second", "third", "28.00 KiB", "host memory",
+              folder.path().c_str(), std::strerror(reason)});
+    expectIn(memory.describe(), {"host memory"});
+    const Bytes source = randomBytes(12345, 3);
+    memory.write(second, source.data(), source.size());
+    Bytes back(12345), zeros(8192, 1);
+    memory.read(back.data(), second, back.size());
+    EXPECT_EQ(back, source);
+    memory.read(zeros.data(), first, zeros.size());
+    EXPECT_EQ(zeros, Bytes(8192));
+    memory.read(zeros.data(), third, 1);
+    EXPECT_EQ(zeros[0], 0);
+  }
+}
+
+/// Neither where host memory has no room, nor where what was written would have
+/// to move.
+TEST(FileFault, AFullDiskThatHostMemoryDoesNotReplace) {
+  TestFolder folder;
+  FileMemory memory(settingsFor(folder), 0);
+  memory.setHostRoom([](uint64_t) { return "it leaves 3 B"; });
+  fallocateFails = ENOSPC;
+  const std::string small = errorOf([&] { memory.allocate(12345, "states"); });
+  expectIn(small, {"states", folder.path().c_str(), "No space left on device",
+                   "it leaves 3 B"});
+  memory.setHostRoom([](uint64_t) { return ""; });
+  memoryFails = true;
+  expectIn(errorOf([&] { memory.allocate(12345, "states"); }),
+           {"states", "host memory", "No space left on device"});
+  memoryFails = false;
+  fallocateFails = 0;
+}
+
+TEST(FileFault, AFullDiskWithSomethingOnIt) {
+  TestFolder folder;
+  FileMemory memory(settingsFor(folder), 0);
+  memory.setHostRoom([](uint64_t) { return ""; });
+  void *first = memory.allocate(8192, "first");
+  const Bytes ones(8192, 1);
+  memory.write(first, ones.data(), ones.size());
+  fallocateFails = ENOSPC;
+  expectIn(errorOf([&] { memory.allocate(12345, "second"); }),
+           {"second", folder.path().c_str(), "No space left on device"});
+  fallocateFails = 0;
+  Bytes back(8192);
+  memory.read(back.data(), first, back.size());
+  EXPECT_EQ(back, ones);
 }
 
 TEST(FileFault, AFileSystemThatSetsNoSpaceAside) {
