@@ -8,6 +8,8 @@
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Plan/MemoryBudget.h"
 
+#include "program/NcclParts.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
@@ -204,6 +206,26 @@ static LogicalResult applyTarget(const ZeroPipelineOptions &options,
   return success();
 }
 
+/// NCCL moves ranks' parts of buckets, at stages 1 and 2; those of gathers are
+/// padded by themselves.
+static LogicalResult
+checkAlignment(const ZeroPipelineOptions &options, const TrainConfig &config,
+               function_ref<InFlightDiagnostic()> emitError) {
+  const int64_t least =
+      zrt::kNcclPayload / static_cast<int64_t>(zrt::sizeOf(config.precision));
+  if (options.target != "cuda" || config.deterministic ||
+      config.slices() == 1 || config.stage == 0 || config.stage == 3 ||
+      config.alignment % least == 0)
+    return success();
+  return emitError() << "zero.alignment: found " << config.alignment
+                     << ", wanted a multiple of " << least
+                     << ": NCCL wants parts of ranks that are multiples of "
+                     << zrt::kNcclPayload << " bytes, and parameters travel as "
+                     << zrt::nameOf(config.precision)
+                     << "; give one, or compile with deterministic, which "
+                        "does without NCCL";
+}
+
 /// The file may have come or gone since, but a name that never was one is
 /// better found before anything runs, and at stages that do not look at it.
 static LogicalResult
@@ -240,6 +262,7 @@ FailureOr<TrainConfig> ZeroPipelineOptions::resolve(ModuleOp module) const {
   FailureOr<TrainConfig> resolved = loadBase(*this, getGiven(), module);
   if (failed(resolved) ||
       failed(applyTarget(*this, module, *resolved, emitError)) ||
+      failed(checkAlignment(*this, *resolved, emitError)) ||
       failed(checkMachine(*resolved, emitError)) ||
       failed(readBudget(memoryBudget, resolved->memoryBudget, emitError)) ||
       failed(
