@@ -41,6 +41,10 @@ static void fromJson(const json::Value &value,
   field = parseLossMeanKind(*value.getAsString());
 }
 static void fromJson(const json::Value &value,
+                     std::optional<GivenGradientKind> &field) {
+  field = parseGivenGradientKind(*value.getAsString());
+}
+static void fromJson(const json::Value &value,
                      std::optional<DropPolicy> &field) {
   field = parseDropPolicy(*value.getAsString());
 }

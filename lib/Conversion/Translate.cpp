@@ -4,6 +4,7 @@
 
 #include "CommandBuilder.h"
 
+#include "zero/Analysis/GivenGradients.h"
 #include "zero/Analysis/PipelinePasses.h"
 #include "zero/Analysis/Schedule.h"
 #include "zero/Analysis/Traffic.h"
@@ -32,6 +33,7 @@ private:
   LogicalResult translateParameters();
   void translateResidents();
   void translateInputs();
+  void translateGiven(FlatSymbolRefAttr parameter, AtAttr place);
   zrt::Region &regionOf(Operation *op);
   LogicalResult translateRegions();
   void measureArenas();
@@ -220,10 +222,29 @@ void Translator::translateResidents() {
          toBufferRef(state.getWhole(symbol.getAttr()))});
 }
 
+void Translator::translateGiven(FlatSymbolRefAttr parameter, AtAttr place) {
+  const auto found =
+      llvm::find_if(program.parameters, [&](const zrt::Parameter &candidate) {
+        return candidate.name == parameter.getValue();
+      });
+  program.given.push_back(
+      {static_cast<uint32_t>(found - program.parameters.begin()),
+       toBufferRef(place)});
+}
+
 void Translator::translateInputs() {
   auto places = step->getAttrOfType<ArrayAttr>("zero.at");
+  bool readsInputs = false;
   for (auto [index, type] : llvm::enumerate(step.getArgumentTypes())) {
     auto tensor = cast<RankedTensorType>(type);
+    if (FlatSymbolRefAttr parameter = getGradientOf(step, index)) {
+      translateGiven(parameter, cast<AtAttr>(places[index]));
+      continue;
+    }
+    readsInputs |=
+        llvm::any_of(step.getArgument(index).getUsers(), [](Operation *user) {
+          return user->getParentOfType<MicroOp>() != nullptr;
+        });
     zrt::Input input;
     auto name = step.getArgAttrOfType<StringAttr>(index, "zero.input");
     input.name = name ? name.str() : "input" + std::to_string(index);
@@ -232,6 +253,7 @@ void Translator::translateInputs() {
     input.buffer = toBufferRef(cast<AtAttr>(places[index]));
     program.inputs.push_back(input);
   }
+  program.replacesGradients = !program.given.empty() && !readsInputs;
 }
 
 //===----------------------------------------------------------------------===//

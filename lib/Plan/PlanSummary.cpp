@@ -2,6 +2,7 @@
 
 #include "zero/Plan/PlanSummary.h"
 
+#include "zero/Analysis/GivenGradients.h"
 #include "zero/Analysis/Mesh.h"
 #include "zero/Analysis/PipelinePasses.h"
 #include "zero/Memory/StatePlan.h"
@@ -221,9 +222,12 @@ void mlir::zero::detail::summarizeStates(ModuleOp module,
   for (auto [index, argument] :
        llvm::enumerate(step->getAttrOfType<ArrayAttr>("zero.at"))) {
     auto name = step.getArgAttrOfType<StringAttr>(index, "zero.input");
+    FlatSymbolRefAttr gradient = getGradientOf(step, index);
     auto place = cast<AtAttr>(argument);
     summary.arenas[place.getSpace().index()].lines.push_back(
-        {name ? name.str() : "input " + std::to_string(index),
+        {gradient ? "given gradient of " + gradient.getValue().str()
+         : name   ? name.str()
+                  : "input " + std::to_string(index),
          place.getBytes()});
   }
   states.finish();

@@ -59,6 +59,9 @@ static void addOperationPasses(OpPassManager &manager,
   DifferentiateOptions differentiate;
   differentiate.ignoreUnusedParameters = config.ignoreUnusedParameters;
   manager.addPass(createDifferentiate(differentiate));
+  if (config.givenGradients)
+    manager.addPass(
+        createTakeGradients({stringify(*config.givenGradients).str()}));
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   if (hasChunks)

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "zero/Analysis/GivenGradients.h"
 #include "zero/Verify/Verify.h"
 
 using namespace mlir;
@@ -47,6 +48,36 @@ static LogicalResult verifyGradient(const Tables &tables, GradientOp gradient) {
   return error;
 }
 
+/// An argument that is a gradient is one of a trained parameter, once: all of
+/// it, in f32.
+static LogicalResult verifyGiven(const Tables &tables) {
+  DenseSet<Attribute> known;
+  for (auto [index, type] : llvm::enumerate(tables.step.getArgumentTypes())) {
+    Attribute given = tables.step.getArgAttr(index, kGradientOf);
+    if (!given)
+      continue;
+    InFlightDiagnostic error = tables.step.emitOpError("argument ")
+                               << index << " has '" << kGradientOf
+                               << "' = " << given;
+    auto name = dyn_cast<FlatSymbolRefAttr>(given);
+    PartitionOp owner = name ? tables.ownerOf(name) : PartitionOp();
+    auto parameter = name ? SymbolTable::lookupNearestSymbolFrom<ParameterOp>(
+                                tables.step, name)
+                          : ParameterOp();
+    if (!parameter || !owner || !owner.isTrainable())
+      return error << ", wanted the symbol of a parameter that is trained";
+    if (!known.insert(name).second)
+      return error << ", as another one";
+    RankedTensorType wanted =
+        parameter.getTensorType().clone(Float32Type::get(type.getContext()));
+    if (type != wanted || tables.step.getArgAttr(index, "zero.input"))
+      return error << " and type " << type << ", wanted " << wanted
+                   << ", and no 'zero.input'";
+    error.abandon();
+  }
+  return success();
+}
+
 /// What is read has the type that the partition stores and gathers.
 static LogicalResult verifyLoad(const Tables &tables, LoadOp load) {
   PartitionOp owner = tables.ownerOf(load.getParameterAttr());
@@ -75,6 +106,8 @@ static LogicalResult verifyStored(const Tables &tables, PartitionOp partition) {
 }
 
 LogicalResult verify::verifyMarks(const Tables &tables) {
+  if (failed(verifyGiven(tables)))
+    return failure();
   for (PartitionOp partition : tables.trained)
     if (failed(verifyStored(tables, partition)))
       return failure();

@@ -194,6 +194,37 @@ static_assert(ZERO_U16 == int(DataType::U16) &&
                   kCountOf<DataType> == ZERO_U16 + 1,
               "zero_type has the numbers of DataType");
 
+/// The type and the shape of a `zero_array` or `zero_gradient`.
+template <typename From, typename To>
+void describeAs(const From &array, const std::string &who, To &named) {
+  if (array.type < 0 || array.type >= kCountOf<DataType>)
+    throw ArgumentError("the type of " + who + " is " +
+                        std::to_string(array.type) + ", which is no zero_type");
+  named.type = kCasesOf<DataType>[array.type];
+  if (array.dimensions < 0)
+    throw ArgumentError(who + " has " + std::to_string(array.dimensions) +
+                        " dimensions");
+  if (array.dimensions > 0)
+    named.shape.assign(&required(array.shape, "the shape of an array"),
+                       array.shape + array.dimensions);
+}
+
+std::vector<NamedGradient> gradientsOf(const zero_gradient *gradients,
+                                       size_t count) {
+  std::vector<NamedGradient> result;
+  for (size_t i = 0; i < count; ++i) {
+    const zero_gradient &gradient =
+        (&required(gradients, "the list of gradients"))[i];
+    NamedGradient named;
+    named.name = &required(gradient.name, "the name of a gradient");
+    named.micro = gradient.micro_batch;
+    named.data = gradient.data;
+    describeAs(gradient, "the gradient of '" + named.name + "'", named);
+    result.push_back(std::move(named));
+  }
+  return result;
+}
+
 std::vector<NamedArray> arraysOf(const zero_array *arrays, size_t count) {
   std::vector<NamedArray> result;
   for (size_t i = 0; i < count; ++i) {
@@ -201,17 +232,7 @@ std::vector<NamedArray> arraysOf(const zero_array *arrays, size_t count) {
     NamedArray named;
     named.name = &required(array.name, "the name of an array");
     named.data = array.data;
-    if (array.type < 0 || array.type >= kCountOf<DataType>)
-      throw ArgumentError("the type of the array '" + named.name + "' is " +
-                          std::to_string(array.type) +
-                          ", which is no zero_type");
-    named.type = kCasesOf<DataType>[array.type];
-    if (array.dimensions < 0)
-      throw ArgumentError("the array '" + named.name + "' has " +
-                          std::to_string(array.dimensions) + " dimensions");
-    if (array.dimensions > 0)
-      named.shape.assign(&required(array.shape, "the shape of an array"),
-                         array.shape + array.dimensions);
+    describeAs(array, "the array '" + named.name + "'", named);
     result.push_back(std::move(named));
   }
   return result;
@@ -260,6 +281,9 @@ zero_status zero_model_describe(zero_model *model) {
     found.parameters = int32_t(program().parameters.size());
     found.deterministic = training.deterministic;
     found.outputs = int32_t(program().evaluate.outputs.size());
+    found.given_gradients = program().given.empty()       ? ZERO_GIVEN_NONE
+                            : program().replacesGradients ? ZERO_GIVEN_INSTEAD
+                                                          : ZERO_GIVEN_ADDED;
     give(model, found);
   });
 }
@@ -346,6 +370,28 @@ zero_status zero_run_backward(zero_run *run, const zero_array *arrays,
                               size_t count) {
   return withRun(run, [&](Session &session) {
     session.backward(arraysOf(arrays, count));
+  });
+}
+
+zero_status zero_run_step_gradients(zero_run *run, const zero_array *arrays,
+                                    size_t count,
+                                    const zero_gradient *gradients,
+                                    size_t gradient_count,
+                                    zero_update *update) {
+  return withRun(run, [&](Session &session) {
+    checkRoom(update);
+    giveReport(update, session.step(arraysOf(arrays, count),
+                                    gradientsOf(gradients, gradient_count)));
+  });
+}
+
+zero_status zero_run_backward_gradients(zero_run *run, const zero_array *arrays,
+                                        size_t count,
+                                        const zero_gradient *gradients,
+                                        size_t gradient_count) {
+  return withRun(run, [&](Session &session) {
+    session.backward(arraysOf(arrays, count),
+                     gradientsOf(gradients, gradient_count));
   });
 }
 

@@ -9,6 +9,7 @@
 #include "state/Gradients.h"
 #include "state/Initialize.h"
 
+#include <limits>
 #include <utility>
 
 using namespace zrt;
@@ -201,7 +202,14 @@ int64_t Session::samplesBefore() const {
                            own.sampleRanks() * training.accumulation;
 }
 
-Session::RankFill Session::fillOf(const std::vector<NamedArray> &arrays) {
+Session::RankFill Session::inputsOf(const std::vector<NamedArray> &arrays) {
+  if (own.replacesGradients) {
+    if (!arrays.empty())
+      throw ArgumentError("'" + own.name +
+                          "' takes gradients instead of computing some, and "
+                          "its updates read no batch: give gradients only");
+    return [](int, int64_t, void *const *) {};
+  }
   if (arrays.empty()) {
     if (!data.training)
       throw ArgumentError("there is no batch, and no data is open");
@@ -225,6 +233,17 @@ Session::RankFill Session::fillOf(const std::vector<NamedArray> &arrays) {
   };
 }
 
+Session::RankFill Session::fillOf(const std::vector<NamedArray> &arrays,
+                                  const std::vector<NamedGradient> &gradients) {
+  const auto given = std::make_shared<Given>(own, gradients);
+  return [this, given, fill = inputsOf(arrays)](int rank, int64_t micro,
+                                                void *const *inputs) {
+    fill(rank, micro, inputs);
+    given->fill(micro * own.sampleRanks() + own.sampleIndex(rank),
+                ranks[size_t(rank)]->backend->arenas(), rank);
+  };
+}
+
 //===----------------------------------------------------------------------===//
 // Updates
 //===----------------------------------------------------------------------===//
@@ -232,14 +251,18 @@ Session::RankFill Session::fillOf(const std::vector<NamedArray> &arrays) {
 UpdateReport Session::updateRank(int number, const RankFill &fill) {
   Rank &rank = *ranks[size_t(number)];
   refresh(*rank.backend, rank.stale);
-  return rank.trainer->update(
+  UpdateReport report = rank.trainer->update(
       [&](int64_t micro, void *const *inputs) { fill(number, micro, inputs); });
+  if (own.replacesGradients)
+    report.loss = std::numeric_limits<double>::quiet_NaN();
+  return report;
 }
 
-UpdateReport Session::step(const std::vector<NamedArray> &arrays) {
+UpdateReport Session::step(const std::vector<NamedArray> &arrays,
+                           const std::vector<NamedGradient> &gradients) {
   checkIdle();
   checkStarted();
-  const RankFill fill = fillOf(arrays);
+  const RankFill fill = fillOf(arrays, gradients);
   UpdateReport report;
   runRanks([&](int rank) {
     const UpdateReport mine = updateRank(rank, fill);
@@ -249,7 +272,8 @@ UpdateReport Session::step(const std::vector<NamedArray> &arrays) {
   return report;
 }
 
-void Session::backward(const std::vector<NamedArray> &arrays) {
+void Session::backward(const std::vector<NamedArray> &arrays,
+                       const std::vector<NamedGradient> &gradients) {
   checkIdle();
   checkStarted();
   bool judges = false;
@@ -257,7 +281,7 @@ void Session::backward(const std::vector<NamedArray> &arrays) {
     judges |= judgesGradients(own, command);
   if (!judges)
     throw ArgumentError("this program trains no parameter");
-  const RankFill fill = fillOf(arrays);
+  const RankFill fill = fillOf(arrays, gradients);
   held = std::make_unique<Held>(own.training.ranks);
   Held &hold = *held;
   const RankTeam::Job job = [this, &hold, fill](int rank) {

@@ -4,6 +4,7 @@
 
 #include "capi/Batch.h"
 #include "capi/Gate.h"
+#include "capi/Given.h"
 #include "capi/RankTeam.h"
 #include "communicator/Communicator.h"
 #include "engine/Failure.h"
@@ -68,11 +69,15 @@ public:
   /// Which of `samples` samples is at `position` of the sequence of epochs.
   int64_t sampleAt(int64_t samples, int64_t position) const;
 
-  /// One update, on the data that is open where there are no arrays.
-  UpdateReport step(const std::vector<NamedArray> &arrays);
+  /// One update, on the data that is open where there are no arrays, with
+  /// `gradients` added to those of the loss, or instead of them, as the program
+  /// says. Where they are instead there are no arrays, and the loss is NaN.
+  UpdateReport step(const std::vector<NamedArray> &arrays,
+                    const std::vector<NamedGradient> &gradients = {});
   /// The same in two parts: `backward` ends when all gradients are reduced and
   /// judged, and before anything is updated.
-  void backward(const std::vector<NamedArray> &arrays);
+  void backward(const std::vector<NamedArray> &arrays,
+                const std::vector<NamedGradient> &gradients = {});
   UpdateReport update();
   /// The mean loss; fills `results` with outputs, in the order of the samples.
   double evaluate(const std::vector<NamedArray> &arrays,
@@ -132,7 +137,9 @@ private:
       std::function<void(int rank, int64_t micro, void *const *inputs)>;
 
   void prepare(int rank);
-  RankFill fillOf(const std::vector<NamedArray> &arrays);
+  RankFill inputsOf(const std::vector<NamedArray> &arrays);
+  RankFill fillOf(const std::vector<NamedArray> &arrays,
+                  const std::vector<NamedGradient> &gradients);
   const Output &outputOf(const NamedResult &result, int64_t micros) const;
   UpdateReport updateRank(int rank, const RankFill &fill);
 

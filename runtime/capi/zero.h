@@ -33,7 +33,7 @@ extern "C" {
 
 /* Grows when functions or fields are added. A library can do what a caller of
  * an earlier version wants. */
-#define ZERO_API_VERSION 5
+#define ZERO_API_VERSION 6
 
 typedef enum zero_status {
   ZERO_OK = 0,
@@ -65,6 +65,14 @@ const char *zero_last_error(void);
 
 /* -- What was compiled ---------------------------------------------------- */
 
+/* What a library was compiled to do with gradients of micro-batches that its
+ * caller has: zero.given_gradients of the configuration. */
+typedef enum zero_given {
+  ZERO_GIVEN_NONE = 0,   /* it takes none */
+  ZERO_GIVEN_ADDED = 1,  /* adds them to those of the loss */
+  ZERO_GIVEN_INSTEAD = 2 /* takes them, and computes none in updates */
+} zero_given;
+
 typedef struct zero_model {
   size_t struct_size;
   const char *name;
@@ -76,7 +84,8 @@ typedef struct zero_model {
   int32_t inputs;
   int32_t parameters;
   int32_t deterministic;
-  int32_t outputs; /* since version 2 */
+  int32_t outputs;         /* since version 2 */
+  int32_t given_gradients; /* zero_given, since version 6 */
 } zero_model;
 
 zero_status zero_model_describe(zero_model *model);
@@ -150,7 +159,8 @@ typedef struct zero_array {
 typedef struct zero_update {
   size_t struct_size;
   int64_t update;       /* from 1, skipped ones included */
-  double loss;          /* mean over the samples' micro-batches */
+  double loss;          /* mean over the samples' micro-batches; NaN where
+                           gradients were given instead */
   double gradient_norm; /* before clipping */
   double learning_rate; /* of the first parameter group that is trained */
   double loss_scale;    /* that multiplied this update's loss */
@@ -182,6 +192,33 @@ zero_status zero_run_step(zero_run *run, const zero_array *arrays, size_t count,
 zero_status zero_run_backward(zero_run *run, const zero_array *arrays,
                               size_t count);
 zero_status zero_run_update(zero_run *run, zero_update *update);
+
+/* The gradient of a parameter for one micro-batch, before it is reduced: of the
+ * mean loss of that micro-batch, whole, dense and f32, borrowed during the
+ * call. It is multiplied by loss scale / micro-batches as a loss is, and
+ * rounded to the type of the parameter's gradient; then it is reduced over
+ * ranks, accumulated, clipped and used as those that the program computes. */
+typedef struct zero_gradient {
+  const char *name; /* of a parameter that is trained */
+  /* In the order of a batch: micro-batch a of rank r of n has a * n + r. */
+  int64_t micro_batch;
+  const void *data;
+  int32_t type; /* ZERO_F32 */
+  int32_t dimensions;
+  const int64_t *shape; /* the parameter's */
+} zero_gradient;
+
+/* The same with gradients, since version 6, of a library that was compiled to
+ * take some. What is not given is 0: where they are added, a gradient is then
+ * that of the loss. Where they are instead, there are no arrays. */
+zero_status zero_run_step_gradients(zero_run *run, const zero_array *arrays,
+                                    size_t count,
+                                    const zero_gradient *gradients,
+                                    size_t gradient_count, zero_update *update);
+zero_status zero_run_backward_gradients(zero_run *run, const zero_array *arrays,
+                                        size_t count,
+                                        const zero_gradient *gradients,
+                                        size_t gradient_count);
 
 /* The learning rate of all parameter groups from the next update on, in the
  * place of the schedule's; below 0: the schedule's again. Checkpoints do not

@@ -237,6 +237,15 @@ struct Input {
   BufferRef buffer;
 };
 
+/// The gradient of a parameter for a micro-batch of a rank, which whoever runs
+/// the program puts there before it: whole, f32, of the micro-batch's loss
+/// without its scale. Behind the parameter's own elements are those of its
+/// padding.
+struct GivenGradient {
+  uint32_t parameter = 0;
+  BufferRef buffer;
+};
+
 /// A named value that a region leaves behind ("loss", "logits").
 struct Output {
   std::string name;
@@ -376,6 +385,10 @@ struct Program {
   std::vector<Partition> partitions;
   std::vector<ResidentCopy> residents;
   std::vector<Input> inputs;
+  std::vector<GivenGradient> given; ///< empty: gradients are the loss's
+  /// Whether what is given stands for the gradients of the loss: micro-batches
+  /// read no inputs and have no loss.
+  bool replacesGradients = false;
   std::vector<Constant> constants;
   std::vector<KernelSpec> kernels;
   Region initialize; ///< once, after the parameters are set: gathers persisted

@@ -17,7 +17,7 @@ using namespace zrt;
 namespace {
 
 constexpr char kMagic[4] = {'Z', 'R', 'T', 'P'};
-constexpr uint64_t kVersion = 16;
+constexpr uint64_t kVersion = 17;
 
 class Writer {
 public:
@@ -187,6 +187,7 @@ ZRT_FIELDS(Partition, name, group, segments, optimizer, trainable,
            gradientType, quantized, parameters, gradients, states)
 ZRT_FIELDS(ResidentCopy, parameter, buffer)
 ZRT_FIELDS(Input, name, type, buffer)
+ZRT_FIELDS(GivenGradient, parameter, buffer)
 ZRT_FIELDS(Output, name, type, buffer)
 ZRT_FIELDS(Constant, buffer, bytes)
 ZRT_FIELDS(Region, commands, outputs, weight)
@@ -208,9 +209,10 @@ ZRT_FIELDS(StoredParameter, name, shape, stage, type, modelType, trainable,
            states)
 ZRT_FIELDS(Pipeline, stage, stages, group, order, rings, stored, outputs)
 ZRT_FIELDS(Program, name, pretrained, training, arenaBytes, parameters,
-           partitions, residents, inputs, constants, kernels, initialize, micro,
-           microLast, forward, backward, apply, evaluate, memory,
-           expectedTraffic, files, mesh, expectedByGroup, pipeline)
+           partitions, residents, inputs, given, replacesGradients, constants,
+           kernels, initialize, micro, microLast, forward, backward, apply,
+           evaluate, memory, expectedTraffic, files, mesh, expectedByGroup,
+           pipeline)
 #undef ZRT_FIELDS
 
 template <typename T> void Writer::put(const T &value) {
@@ -446,6 +448,16 @@ static void checkIndices(const Program &program) {
   for (const ResidentCopy &copy : program.residents)
     checkIndex(copy.parameter, program.parameters.size(), "a resident copy",
                "parameters");
+  for (const GivenGradient &given : program.given) {
+    checkIndex(given.parameter, program.parameters.size(), "a given gradient",
+               "parameters");
+    const Parameter &parameter = program.parameters[given.parameter];
+    if (!parameter.cuts.empty() || given.buffer.bytes / sizeOf(DataType::F32) <
+                                       uint64_t(parameter.elements()))
+      throw std::runtime_error("program: the gradient of " + parameter.name +
+                               " is given, and there is no room for all of "
+                               "it");
+  }
   for (const KernelSpec &spec : program.kernels) {
     for (const TensorType &type : spec.operands)
       checkType(type, "an operand of kernel " + spec.name);

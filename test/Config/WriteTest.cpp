@@ -142,6 +142,7 @@ INSTANTIATE_TEST_SUITE_P(
              "layout": "contiguous", "alignment": 4, "gathers_in_flight": 5,
              "machine": "a100", "fuse_epilogues": true,
              "vocabulary_multiple": 64, "loss_mean": "tokens",
+             "given_gradients": "add",
              "experts": {"capacity_factor": 1.5, "min_capacity": 2,
                "drop_policy": "probs", "renormalize": true},
              "fuse_cross_entropy": true, "fuse_moves": false,

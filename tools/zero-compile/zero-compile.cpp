@@ -310,6 +310,11 @@ std::string refusalOf(const zrt::Program &program) {
   if (program.pipeline.isCut() && emit == Emit::Shared)
     return "the mesh has an axis 'pipe', whose stages run in executables only; "
            "give '--emit exe', or give 'pipe' 1 rank";
+  if (!program.given.empty() && emit != Emit::Shared)
+    return "zero.given_gradients takes gradients from the program that runs "
+           "the "
+           "library, and nothing gives them to an executable; give '--emit "
+           "shared', or leave the key out";
   if (target != "cuda" || program.training.deterministic ||
       program.training.ranks == 1)
     return "";

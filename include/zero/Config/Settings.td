@@ -42,6 +42,7 @@ def Layouts : SharedWords<"Layout", Zero_Layout, ["Bucketed", "Contiguous"]>;
 def FloatTypes : SharedWords<"FloatType", Zero_DataType, ["F32", "F16", "BF16"],
     ["fp32", "fp16", "bf16"]>;
 def LossMeans : Words<"LossMeanKind", ["tokens", "micro_batches"]>;
+def GivenGradients : Words<"GivenGradientKind", ["add", "instead"]>;
 def DropPolicies : Words<"DropPolicy", ["position", "probs"]>;
 def RecomputePolicies : Words<"RecomputePolicy", ["all", "cheap", "full"]>;
 

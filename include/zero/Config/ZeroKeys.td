@@ -100,6 +100,11 @@ def : Key<"zero.loss_mean", Choice, "\"micro_batches\"",
     "micro-batch, as in DeepSpeed with a loss that the model computes, or each token "
     "that counts in any of them, on any rank">,
     OptionalWordField<Run, "lossMean", LossMeans>, Option<"loss-mean">;
+def : Key<"zero.given_gradients", Choice, "null",
+    "gradients of each micro-batch that the program which runs the library gives: `add` "
+    "to those of the loss, or `instead` of them, without a forward or a backward pass; "
+    "where it is not given, gradients are those of the loss">,
+    OptionalWordField<Run, "givenGradients", GivenGradients>, Option<"given-gradients">;
 def : Key<"zero.alignment", Count, "128",
     "each rank's part of a bucket is padded to a multiple of this many elements">,
     AtMost<kMostCount>, Field<Run, "alignment">, Option<"alignment">,

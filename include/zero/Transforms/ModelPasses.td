@@ -220,6 +220,53 @@ def Differentiate : Pass<"zero-differentiate", "::mlir::ModuleOp"> {
     "if false, it is an error">];
 }
 
+def TakeGradients : Pass<"zero-take-gradients", "::mlir::ModuleOp"> {
+  let summary = "Take gradients of micro-batches from outside";
+  let description = [{
+    Gives the step an argument for each parameter that is trained, with the argument
+    attribute `zero.gradient_of`: its gradient, whole and f32, of the micro-batch's loss
+    and without a loss scale. It is multiplied by `zero.loss_seed`, as the loss is, and
+    rounded to the type of the parameter's gradient. From there on it is a gradient like
+    any other: what reduces, stores, clips and updates does not know where it is from.
+
+    With `mode=instead` it is what `zero.gradient` takes; the forward and the backward
+    pass have no use then and go, with the gathers that they would need, and the loss is
+    0. With `mode=add` it is added to the gradient of the loss, in f32.
+
+    An error names the axes of a mesh whose ranks compute parts of a model, and with
+    `instead` what only a forward pass has: weights of micro-batches and averages.
+
+    - Needs: `zero-differentiate` ran; nothing of what starts or stores gradients did.
+    - Leaves: the schedule, with more arguments.
+    - Not done here: dead code, which `canonicalize` removes.
+
+    ```mlir
+    zero.step @train(%x: tensor<4xf32>) {                 // before
+      zero.micro {
+        ...
+        zero.gradient @w, %dw : tensor<4xf32>
+        zero.yield %loss : tensor<f32>
+      }
+      ...
+    zero.step @train(%x: tensor<4xf32>,                   // after, with instead
+                     %g: tensor<4xf32> {zero.gradient_of = @w}) {
+      zero.micro {
+        %seed = zero.loss_seed : tensor<f32>
+        %s = nn.broadcast %seed dims [] : (tensor<f32>) -> tensor<4xf32>
+        %dw = arith.mulf %g, %s : tensor<4xf32>
+        zero.gradient @w, %dw : tensor<4xf32>
+        %loss = arith.constant dense<0.0> : tensor<f32>
+        zero.yield %loss : tensor<f32>
+      }
+      ...
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::nn::NNDialect"];
+  let options = [Option<"mode", "mode", "std::string", "\"instead\"",
+    "What becomes of the loss's own gradients: instead or add">];
+}
+
 def CheckpointActivations : Pass<"zero-checkpoint-activations", "::mlir::ModuleOp"> {
   let summary = "Recompute activations in the backward pass instead of keeping them";
   let description = [{

@@ -35,6 +35,7 @@ FIELDS(Quantization, a, b)
 FIELDS(Partition, a, b, c, d, e, f, g, h, i, j, k, l, m, n)
 FIELDS(ResidentCopy, a, b)
 FIELDS(Input, a, b, c)
+FIELDS(GivenGradient, a, b)
 FIELDS(Output, a, b, c)
 FIELDS(Constant, a, b)
 FIELDS(Region, a, b, c)
@@ -52,7 +53,7 @@ FIELDS(StashRing, a, b)
 FIELDS(StoredParameter, a, b, c, d, e, f, g)
 FIELDS(Pipeline, a, b, c, d, e, f, g)
 FIELDS(Program, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u,
-       v, w)
+       v, w, x, y)
 #undef FIELDS
 
 /// Sets every field to a value that no default has, and most differently.
@@ -445,6 +446,28 @@ TEST(Program, WhatIsStoredQuantizedIsChecked) {
   refuses([](Partition &partition) { partition.quantized.bits = 5; });
   refuses([](Partition &partition) { partition.trainable = true; });
   refuses([](Partition &partition) { partition.shardedParameters = false; });
+}
+
+TEST(Program, GivenGradientsHaveRoom) {
+  const auto errorOf = [](uint32_t parameter, uint64_t bytes, bool isCut) {
+    Program program, back;
+    program.parameters.resize(1);
+    program.parameters[0].name = "w";
+    program.parameters[0].shape = {5, 4};
+    if (isCut)
+      program.parameters[0].cuts = {{0, 1, {5}, kAllRanks}};
+    program.given = {{parameter, {Arena::Inputs, 0, 0, bytes}}};
+    std::string bytesOfProgram = serialize(program), error;
+    return parse(bytesOfProgram.data(), bytesOfProgram.size(), back, error)
+               ? ""
+               : error;
+  };
+  EXPECT_EQ(errorOf(0, 80, false), "");
+  EXPECT_EQ(errorOf(0, 79, false),
+            "program: the gradient of w is given, and there is no room for "
+            "all of it");
+  EXPECT_NE(errorOf(0, 80, true), "");
+  EXPECT_NE(errorOf(1, 80, false), "");
 }
 
 TEST(Program, PaddingIsChecked) {

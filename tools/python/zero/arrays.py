@@ -8,7 +8,7 @@ from typing import Any, Sequence
 import numpy
 
 from zero.errors import ArgumentError
-from zero.library import Array
+from zero.library import Array, Gradient
 
 # By the names of NumPy's types, which PyTorch's share.
 TYPES = {
@@ -48,8 +48,7 @@ class View:
     def _from_torch(self, name, value, wanted):
         if value.device.type != "cpu":
             raise ArgumentError(
-                f"the array '{name}' is on the device {value.device}, wanted the CPU: "
-                "call .cpu()"
+                f"the array '{name}' is on the device {value.device}, wanted the CPU: call .cpu()"
             )
         kind = str(value.dtype).removeprefix("torch.")
         if kind in _WIDENED:
@@ -83,8 +82,15 @@ class View:
 
     def as_argument(self, name: str) -> Array:
         """The structure of the C interface; this view must outlive it."""
+        return Array(name.encode(), *self._fields())
+
+    def as_gradient(self, name: str, micro_batch: int) -> Gradient:
+        """The same of the gradient of a parameter for a micro-batch."""
+        return Gradient(name.encode(), micro_batch, *self._fields())
+
+    def _fields(self):
         shape = (ctypes.c_int64 * len(self.shape))(*self.shape)
-        return Array(name.encode(), self.address, self.type, len(self.shape), shape)
+        return self.address, self.type, len(self.shape), shape
 
 
 def check_array(name: Any, value: Any) -> None:

@@ -51,6 +51,7 @@ def compile(
     stage: int | None = None,
     mesh: str | None = None,
     deterministic: bool = False,
+    given_gradients: str | None = None,
     outputs: Sequence[str] = (),
     options: Sequence[str] = (),
     output: str | os.PathLike | None = None,
@@ -67,6 +68,9 @@ def compile(
 
     `config` is a DeepSpeed configuration, its path or a dictionary; `ranks`, `stage`,
     `mesh` and `deterministic` are zero-compile's flags, and `options` are further ones.
+    `given_gradients` has updates take gradients of micro-batches that the caller gives,
+    `step(batch, gradients=...)`: "add" adds them to those of the loss, and with "instead"
+    updates compute none, and have no batch.
     `outputs` names tensors of a module's output, such as "logits", that `Step.predict`
     returns. The shared library is kept where `output` says, for `zero.load`. All else is as in
     `zero.load`: seed, threads, loss_scale, overcommit, timeout, nvme_path.
@@ -91,6 +95,8 @@ def compile(
                 command.append(f"--{flag}={value}")
         if deterministic:
             command.append("--deterministic")
+        if given_gradients is not None:
+            command.append(f"--set=zero.given_gradients={given_gradients}")
         done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise CompileError(done.stderr.strip() or f"zero-compile ended with {done.returncode}")

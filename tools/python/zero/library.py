@@ -9,7 +9,7 @@ from ctypes import POINTER, c_char_p, c_double, c_float, c_int32, c_int64, c_siz
 
 from zero.errors import ArgumentError, Error, StateError
 
-API_VERSION = 5
+API_VERSION = 6
 
 
 class _Sized(ctypes.Structure):
@@ -32,6 +32,7 @@ class Model(_Sized):
         ("parameters", c_int32),
         ("deterministic", c_int32),
         ("outputs", c_int32),
+        ("given_gradients", c_int32),
     ]
 
 
@@ -64,6 +65,17 @@ class Options(_Sized):
 class Array(ctypes.Structure):
     _fields_ = [
         ("name", c_char_p),
+        ("data", ctypes.c_void_p),
+        ("type", c_int32),
+        ("dimensions", c_int32),
+        ("shape", POINTER(c_int64)),
+    ]
+
+
+class Gradient(ctypes.Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("micro_batch", c_int64),
         ("data", ctypes.c_void_p),
         ("type", c_int32),
         ("dimensions", c_int32),
@@ -110,6 +122,15 @@ _FUNCTIONS = {
     "zero_run_order": [_RUN, c_int64, c_int64, c_int64, POINTER(c_int64)],
     "zero_run_step": [_RUN, POINTER(Array), c_size_t, POINTER(UpdateInfo)],
     "zero_run_backward": [_RUN, POINTER(Array), c_size_t],
+    "zero_run_step_gradients": [
+        _RUN,
+        POINTER(Array),
+        c_size_t,
+        POINTER(Gradient),
+        c_size_t,
+        POINTER(UpdateInfo),
+    ],
+    "zero_run_backward_gradients": [_RUN, POINTER(Array), c_size_t, POINTER(Gradient), c_size_t],
     "zero_run_update": [_RUN, POINTER(UpdateInfo)],
     "zero_run_set_learning_rate": [_RUN, c_double],
     "zero_run_position": [_RUN, POINTER(c_int64), POINTER(c_int64)],
@@ -161,9 +182,7 @@ class Library:
                 self._library = ctypes.CDLL(link)
             version = self._library.zero_api_version()
         except (OSError, AttributeError) as error:
-            raise Error(
-                f"'{path}' is no library of zero-compile --emit=shared: {error}"
-            ) from None
+            raise Error(f"'{path}' is no library of zero-compile --emit=shared: {error}") from None
         if version < API_VERSION:
             raise Error(
                 f"'{path}' has version {version} of the interface, wanted {API_VERSION}: "

@@ -22,6 +22,7 @@ from zero.checkpoints import (
 )
 from zero.data import Shuffled
 from zero.errors import ArgumentError, StateError
+from zero.given import GIVEN, Gradients, Views
 from zero.library import (
     Array,
     Library,
@@ -139,6 +140,8 @@ class Step:
         self.accumulation = model.accumulation
         self.micro_batch, self.update_samples = model.micro_batch, model.update_samples
         self.deterministic = bool(model.deterministic)
+        self.given_gradients = GIVEN[model.given_gradients]
+        self.update_micro_batches = self.update_samples // self.micro_batch
         inputs = [self._tensor("zero_model_input", i) for i in range(model.inputs)]
         parameters = [self._tensor("zero_model_parameter", i) for i in range(model.parameters)]
         outputs = [self._tensor("zero_model_output", i) for i in range(model.outputs)]
@@ -164,14 +167,30 @@ class Step:
 
     # Training
 
-    def __call__(self, batch: Batch | None = None, **arrays) -> float:
-        """One update; the mean loss. `last` then tells the rest."""
-        if (batch is None) == (not arrays):
-            raise ArgumentError("give a batch, or arrays by name")
-        return self._update(arrays if batch is None else batch)
+    def __call__(
+        self, batch: Batch | None = None, *, gradients: Gradients | None = None, **arrays
+    ) -> float:
+        """One update; the mean loss. `last` then tells the rest.
 
-    def _update(self, batch: Batch | None) -> float:
-        if batch is None:
+        `gradients` is for a step that was compiled with `given_gradients`: the gradients of
+        each micro-batch's mean loss, before anything is reduced, averaged, scaled or
+        clipped. It is a sequence of one mapping from parameters' names to arrays for each
+        of the `update_micro_batches`, in the order of a batch, or one mapping to arrays with
+        micro-batches along dimension 0. What is left out, or None, is 0: with "add" the
+        gradient is then that of the loss. With "instead" there is no batch, and the loss
+        is NaN."""
+        if gradients is None and (batch is None) == (not arrays):
+            raise ArgumentError("give a batch, or arrays by name")
+        if batch is not None and arrays:
+            raise ArgumentError("give a batch, or arrays by name, and not both")
+        return self._update(arrays or None if batch is None else batch, gradients)
+
+    def _update(self, batch: Batch | None, gradients: Gradients | None = None) -> float:
+        if gradients is not None:
+            self._with_gradients(
+                "zero_run_step_gradients", batch, gradients, ctypes.byref(self._report)
+            )
+        elif batch is None:
             self._call("zero_run_step", None, 0, ctypes.byref(self._report))
         else:
             self._with_batch("zero_run_step", batch, ctypes.byref(self._report))
@@ -194,11 +213,16 @@ class Step:
             found.seconds,
         )
 
-    def backward(self, batch: Batch) -> None:
+    def backward(self, batch: Batch | None = None, *, gradients: Gradients | None = None) -> None:
         """The first part of an update: all micro-batches, until all gradients are
         reduced. Until `update`, state and gradients can be read, and nothing else
-        can be done."""
-        self._with_batch("zero_run_backward", batch)
+        can be done. `gradients` as for an update in one part."""
+        if gradients is not None:
+            self._with_gradients("zero_run_backward_gradients", batch, gradients)
+        elif batch is None:
+            raise ArgumentError("give a batch")
+        else:
+            self._with_batch("zero_run_backward", batch)
 
     def update(self) -> float:
         """The second part: clips and updates. Returns the loss, as `step(batch)`."""
@@ -212,9 +236,7 @@ class Step:
         self._with_batch("zero_run_evaluate", batch, ctypes.byref(loss))
         return loss.value
 
-    def predict(
-        self, batch: Batch, names: Sequence[str] | None = None
-    ) -> dict[str, numpy.ndarray]:
+    def predict(self, batch: Batch, names: Sequence[str] | None = None) -> dict[str, numpy.ndarray]:
         """The model's outputs for the batch, without dropout: those of `names`, by
         default all of `outputs` but the loss. The batch has any number of samples, of
         which the last fills up its micro-batch. It may leave out inputs that no output of
@@ -259,9 +281,7 @@ class Step:
                 return sum(shape[0] for shape in given) // self.micro_batch
         return 0
 
-    def train(
-        self, data: Data, steps: int, *, progress: bool = True, stream=None
-    ) -> list[float]:
+    def train(self, data: Data, steps: int, *, progress: bool = True, stream=None) -> list[float]:
         """`steps` updates; their losses. `data` is one of
 
         - a mapping from the inputs' names to arrays of any number of samples, drawn in
@@ -335,6 +355,17 @@ class Step:
                 return "tokens", self.update_samples * tensor.shape[1]
         return "samples", self.update_samples
 
+    def _with_gradients(
+        self, function: str, batch: Batch | None, gradients: Gradients, *results
+    ) -> None:
+        views = Views(
+            gradients, self.update_micro_batches, lambda name: self._tensor_named(name).name
+        )
+        if batch is None:
+            self._call(function, None, 0, views.arguments, views.count, *results)
+        else:
+            self._with_batch(function, batch, views.arguments, views.count, *results)
+
     def _with_batch(self, function: str, batch: Batch, *results) -> None:
         parts = [batch] if isinstance(batch, Mapping) else list(batch)
         for part in parts:
@@ -383,9 +414,7 @@ class Step:
         and clips what was set."""
         self._write("zero_run_set_gradient", name, value)
 
-    def local_pieces(
-        self, rank: int, name: str, what: str = "parameter"
-    ) -> list[tuple[int, int]]:
+    def local_pieces(self, rank: int, name: str, what: str = "parameter") -> list[tuple[int, int]]:
         """Which elements of a parameter rank `rank` answers for: (first, count) of each
         run, row-major. `what` is "parameter", "gradient", or what the optimizer keeps.
         Every element is one rank's."""
@@ -404,9 +433,7 @@ class Step:
         self._local("zero_run_get_local", rank, name, what, values)
         return values
 
-    def set_local(
-        self, rank: int, name: str, value: Any, what: str = "parameter"
-    ) -> None:
+    def set_local(self, rank: int, name: str, value: Any, what: str = "parameter") -> None:
         """Sets these elements, wherever they are stored."""
         values = as_floats(name, value).reshape(-1)
         self._local("zero_run_set_local", rank, name, what, values)
@@ -457,9 +484,7 @@ class Step:
             for name, data in module_tensors(module, self.parameters).items():
                 data.copy_(torch.from_numpy(self.parameter(name)))
 
-    def save_pretrained(
-        self, module, folder: str | os.PathLike, type: str = "f32"
-    ) -> None:
+    def save_pretrained(self, module, folder: str | os.PathLike, type: str = "f32") -> None:
         """Copies the parameters into the module that was compiled, a model of
         transformers, and has it write a folder that `from_pretrained` loads. `type` is
         f32, bf16 or f16; in 16 bits the module stays so."""
@@ -508,8 +533,7 @@ class Step:
         values = as_floats(name, value)
         if values.shape != tensor.shape:
             raise ArgumentError(
-                f"the parameter '{name}' has shape {list(tensor.shape)}; "
-                f"found {list(values.shape)}"
+                f"the parameter '{name}' has shape {list(tensor.shape)}; found {list(values.shape)}"
             )
         self._call(
             function,
