@@ -102,6 +102,49 @@ SAMPLED = {
     for corners in (True, False)
 }
 
+
+def volume(w):
+    """Two images of two channels, with three dimensions."""
+    return torch.cat([w, w.sin(), w * w, w.cos(), w + 1, -w, w, 2 * w]).view(2, 2, 3, 4, 4)
+
+
+SAMPLED_3D = {
+    f"{mode}_{padding}_{corners}": lambda w, x, i, how=(mode, padding, corners): (
+        F.grid_sample(volume(w), volume(1.5 * x)[:1].reshape(2, 4, 2, 2, 3), *how)
+        + F.grid_sample(volume(x), volume(1.5 * w - 1)[:1].reshape(2, 4, 2, 2, 3), *how)
+    )
+    for mode in ("bilinear", "nearest")
+    for padding in ("zeros", "border", "reflection")
+    for corners in (True, False)
+}
+
+
+def unpooled(pool, unpool, x, *how, **settings):
+    """What is pooled and put back, and what is pooled."""
+    found, places = pool(x, *how, return_indices=True, **settings)
+    return unpool(found * found, places, *how, output_size=x.shape).sum(0) + found.sum()
+
+
+POOLED = {
+    "unpool1d": lambda w, x, i: unpooled(F.max_pool1d, F.max_unpool1d, w[None] * x, 2),
+    "unpool1d_rest": lambda w, x, i: unpooled(F.max_pool1d, F.max_unpool1d, w[None], 4),
+    "unpool2d": lambda w, x, i: unpooled(
+        F.max_pool2d, F.max_unpool2d, torch.stack([w, w * x])[None], (2, 3)
+    ),
+    "unpool3d": lambda w, x, i: unpooled(
+        F.max_pool3d, F.max_unpool3d, torch.stack([w, w * x])[None, None], 2
+    ),
+    "places": lambda w, x, i: (
+        w[None].contiguous()
+        * F.max_pool2d(x[None], 3, 1, 1, return_indices=True)[1]
+        * F.max_pool2d(w[None], 3, 1, 1, return_indices=True)[0]
+    ),
+    "dilated_places": lambda w, x, i: (
+        F.max_pool2d(w[None, None], 2, 2, 1, 2, ceil_mode=True, return_indices=True)[0].sum()
+        * F.max_pool2d(x[None, None], 2, 2, 1, 2, ceil_mode=True, return_indices=True)[1]
+    ),
+}
+
 REDUCTIONS = {
     "distances": lambda w, x, i: torch.cdist(w, x) + torch.cdist(w, w * 2, p=1.0),
     "distances_of_themselves": lambda w, x, i: torch.cdist(w[None], w[None]) + F.pdist(w).sum(),
@@ -160,6 +203,8 @@ FAMILIES = {
     "elements": (ELEMENTS, 0.5, 1.5),
     "shapes": (SHAPES, -1.0, 1.0),
     "sampled": (SAMPLED, -1.0, 1.0),
+    "sampled_3d": (SAMPLED_3D, -1.0, 1.0),
+    "pooled": (POOLED, -1.0, 1.0),
     "reductions": (REDUCTIONS, -1.0, 1.0),
 }
 

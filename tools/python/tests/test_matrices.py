@@ -23,6 +23,16 @@ def several(function, *words, **settings):
     return sum(part.sum() for part in function(*words, **settings))
 
 
+def lower(w):
+    """The factor of a matrix that is positive definite."""
+    return torch.linalg.cholesky(w @ w.T + 2 * torch.eye(4))
+
+
+def weighted(q, r):
+    """Both factors, each element with a weight of its own."""
+    return sum((f * torch.linspace(0.5, 1.5, f.numel()).view(f.shape)).sum() for f in (q, r))
+
+
 MATRICES = {
     "inverse": lambda w, x, i: made_square(w).inverse() + torch.linalg.inv(made_square(x * w)),
     "inverses": lambda w, x, i: torch.linalg.inv(stacked(w)) + torch.linalg.inv_ex(stacked(w))[0],
@@ -41,12 +51,43 @@ MATRICES = {
         + torch.linalg.solve_triangular(made_square(w), x.mT, upper=True, left=False).mT
         + torch.linalg.solve_triangular(made_square(w), x, upper=True, unitriangular=True)
     ),
+    "triangular_solve": lambda w, x, i: (
+        several(torch.triangular_solve, x * w, made_square(w))
+        + torch.triangular_solve(x * w, made_square(w), upper=False, transpose=True)[0]
+        + torch.triangular_solve(x, made_square(w), unitriangular=True)[0]
+    ),
+    "cholesky_solve": lambda w, x, i: (
+        torch.cholesky_solve(x * w, made_square(w).tril())
+        + torch.cholesky_solve(x * w, made_square(w).triu(), upper=True)
+        + torch.cholesky_solve(x, lower(w))
+    ),
+    "cholesky_inverse": lambda w, x, i: (
+        torch.cholesky_inverse(lower(w))
+        + torch.cholesky_inverse(torch.stack([lower(w), lower(w * w)]).mT, upper=True)
+    ),
     "cholesky": lambda w, x, i: (
         torch.linalg.cholesky(w @ w.T + 2 * torch.eye(4))
         + torch.linalg.cholesky(made_square(w), upper=True)
         + torch.linalg.cholesky(made_square(w))
     ),
 }
+
+
+ORTHOGONAL = {
+    "square": lambda w, x, i: weighted(*torch.linalg.qr(made_square(w))),
+    "tall": lambda w, x, i: weighted(*torch.linalg.qr(torch.cat([w, w * x, w.cos()]))),
+    "wide": lambda w, x, i: weighted(*torch.linalg.qr(w)),
+    "stacked": lambda w, x, i: weighted(*torch.linalg.qr(stacked(w), mode="complete")),
+    # Columns that are 0 below their heads stay, whatever the sign of these.
+    "triangular": lambda w, x, i: weighted(*torch.linalg.qr(-(w[:, :4] + torch.eye(4)).triu())),
+    "one_column": lambda w, x, i: weighted(*torch.linalg.qr(w[:, :1])),
+}
+
+
+def test_orthogonal(tmp_path):
+    torch.manual_seed(6)
+    batch = {"x": torch.randn(ROWS, WIDTH), "ids": torch.randint(0, WIDTH, (ROWS, WIDTH))}
+    compare(Sum(ORTHOGONAL, 0.0, 0.5), batch, tmp_path)
 
 
 def test_matrices(tmp_path):

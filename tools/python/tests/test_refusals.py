@@ -56,7 +56,17 @@ def without_gradients(w, x):
         (lambda w, x: w[x.nonzero()].sum(), "use torch.where"),
         (lambda w, x: torch.index_put(w, (x > 0,), x[0, :1].expand(3)).sum(), "torch.where"),
         (lambda w, x: w * x, "the loss is a tensor<4x4xf32>: wanted one float"),
-        (lambda w, x: torch.linalg.qr(w)[1].mean(), "aten.linalg_qr.default"),
+        (lambda w, x: torch.linalg.qr(w, mode="r")[1].mean(), "use the mode 'reduced'"),
+        (
+            lambda w, x: torch.linalg.qr(w[:, :2], mode="complete")[0].mean(),
+            "of 4 rows and 2 columns with mode = 'complete', which has no gradient in PyTorch",
+        ),
+        (lambda w, x: torch.linalg.svdvals(w).mean(), "has no counterpart"),
+        (lambda w, x: (x.double() @ w.double()).mean(), "a matrix product in float64"),
+        (
+            lambda w, x: F.conv1d(x[:, None].double(), w[:, None].double()).mean(),
+            "a convolution in float64",
+        ),
         (lambda w, x: torch.func.grad(lambda y: (y @ w).tanh().sum())(x).mean(), "a derivative"),
         (lambda w, x: torch.func.jacrev(lambda y: y @ w)(x).mean(), "a derivative"),
         (

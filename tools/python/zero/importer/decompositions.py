@@ -8,6 +8,7 @@ from typing import Callable
 
 import torch
 
+from zero.importer.compositions import OWN
 from zero.importer.convert import CONVERTERS
 
 # Recurrent networks, whose cells are what converters know.
@@ -24,34 +25,6 @@ SAME_GRADIENT = (
     "special_log_ndtr special_ndtr special_xlog1py take trace unsafe_split "
     "unsafe_split_with_sizes"
 ).split()
-
-
-def cdist_forward(x1, x2, p, compute_mode=None):
-    return torch.linalg.vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
-
-
-def pdist_forward(self, p=2.0):
-    first, second = torch.triu_indices(self.shape[0], self.shape[0], 1)
-    return torch.linalg.vector_norm(self[first] - self[second], p, -1)
-
-
-def ldexp(self, other):
-    return self * torch.pow(2.0, other)
-
-
-def rrelu_of_evaluation(self, noise, lower=1 / 8, upper=1 / 3, training=False, generator=None):
-    if training:
-        return NotImplemented
-    return torch.nn.functional.leaky_relu(self, (lower + upper) / 2), noise
-
-
-# Compositions that PyTorch does not have, with the gradients of its own formulas.
-OWN = {
-    torch.ops.aten._cdist_forward.default: cdist_forward,
-    torch.ops.aten._pdist_forward.default: pdist_forward,
-    torch.ops.aten.ldexp.Tensor: ldexp,
-    torch.ops.aten.rrelu_with_noise_functional.default: rrelu_of_evaluation,
-}
 
 
 def table() -> dict[torch._ops.OpOverload, Callable]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import pathlib
 import sys
 
+from zero.importer.compositions import OWN
 from zero.importer.convert import CONVERTERS
-from zero.importer.decompositions import OWN, SAME_GRADIENT, name_of
+from zero.importer.decompositions import SAME_GRADIENT, name_of
 
 PAGE = pathlib.Path(__file__).parents[4] / "docs" / "PyTorch.md"
 BEGIN, END = "<!-- operations: begin -->", "<!-- operations: end -->"

@@ -36,6 +36,11 @@ class KnownDraws(TorchDispatchMode):
         name = func._schema.name.removeprefix("aten::")
         if name == "native_dropout":
             return self._native_dropout(*args, **kwargs)
+        if name in ("exponential", "exponential_"):
+            # The importer has half the squares of two normal numbers.
+            rate = args[1] if len(args) > 1 else kwargs.get("lambd", 1.0)
+            with torch.no_grad():
+                return func(*args, **kwargs).fill_(NORMAL**2 / rate)
         if name in VALUES:
             # What is drawn gives the type and the shape only.
             with torch.no_grad():

@@ -8,6 +8,7 @@ from zero.importer.convert import (  # noqa: F401 (each registers its converters
     conversions,
     convolutions,
     experts,
+    factors,
     fused,
     inverses,
     lookups,

@@ -30,6 +30,14 @@ def bernoulli(b: Builder, self, p):
     return ones if p == 1 else b.times(b.dropout(ones, 1 - p), p)
 
 
+@converts("aten.exponential.default", to="half the squares of two nn.random_normal, added")
+def exponential(b: Builder, self, lambd=1.0):
+    """Above 0, as PyTorch's are."""
+    first, second = (b.random_normal(self.shape, self.dtype) for _ in range(2))
+    squares = b.plus(b.times(first, first), b.times(second, second))
+    return b.times(b.binary("maximum", squares, torch.finfo(torch.float32).tiny), 0.5 / lambd)
+
+
 @converts("aten.randn_like.default", to="nn.random_normal, with an id of its own")
 def randn_like(b: Builder, self, dtype=None):
     return b.random_normal(self.shape, dtype or self.dtype)

@@ -1,0 +1,142 @@
+"""Compositions that PyTorch does not have, with the gradients of its own formulas."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import torch
+
+from zero.importer.convert.convolutions import per_dim
+from zero.importer.convert.pooling import window_count, windows_of
+
+
+def cdist_forward(x1, x2, p, compute_mode=None):
+    return torch.linalg.vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+
+
+def pdist_forward(self, p=2.0):
+    first, second = torch.triu_indices(self.shape[0], self.shape[0], 1)
+    return torch.linalg.vector_norm(self[first] - self[second], p, -1)
+
+
+def ldexp(self, other):
+    return self * torch.pow(2.0, other)
+
+
+def rrelu_of_evaluation(self, noise, lower=1 / 8, upper=1 / 3, training=False, generator=None):
+    if training:
+        return NotImplemented
+    return torch.nn.functional.leaky_relu(self, (lower + upper) / 2), noise
+
+
+# Pooling
+
+
+def window_places(sizes, counts, lists) -> tuple[torch.Tensor, torch.Tensor]:
+    """[windows, elements of each]: where the elements are in what is flat, and whether they
+    are there at all. Those that are not are where others are."""
+    place, there = torch.zeros(1, 1, dtype=torch.long), torch.ones(1, 1, dtype=torch.bool)
+    for size, count, window, step, margin, gap in zip(sizes, counts, *lists.values()):
+        at = torch.arange(count)[:, None] * step - margin + torch.arange(window) * gap
+        inside = (at >= 0) & (at < size)
+        at = at.clamp(0, size - 1)
+        place = place[:, None, :, None] * size + at[None, :, None, :]
+        there = there[:, None, :, None] & inside[None, :, None, :]
+        place, there = (x.flatten(2).flatten(0, 1) for x in (place, there))
+    return place, there
+
+
+def max_pool_with_indices(spatial: int):
+    """Maxima, of which a gradient goes to the first, and where they are in an image."""
+
+    def pool(self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
+        lists = windows_of(kernel_size, stride, padding, spatial)
+        lists["dilations"] = per_dim(dilation, spatial)
+        sizes, lead = self.shape[-spatial:], self.shape[:-spatial]
+        entries = zip(sizes, *lists.values())
+        counts = [window_count(*entry, ceil_mode) for entry in entries]
+        place, there = window_places(sizes, counts, lists)
+        windows = self.flatten(-spatial)[..., place.flatten()].unflatten(-1, place.shape)
+        windows = torch.where(there, windows, -math.inf)
+        at = windows.argmax(-1, keepdim=True)
+        indices = place.expand(windows.shape).gather(-1, at)
+        return windows.gather(-1, at).view(*lead, *counts), indices.view(*lead, *counts)
+
+    return pool
+
+
+def max_unpool(spatial: int):
+    """Each element where it was; zeros elsewhere."""
+
+    def unpool(self, indices, output_size, stride=None, padding=None):
+        flat = self.flatten(-spatial)
+        whole = flat.new_zeros(*flat.shape[:-1], math.prod(output_size))
+        whole = whole.scatter(-1, indices.flatten(-spatial), flat)
+        return whole.view(*self.shape[:-spatial], *output_size)
+
+    return unpool
+
+
+# Samples of a grid
+
+
+def grid_sampler_3d(self, grid, interpolation_mode, padding_mode, align_corners):
+    """`grid` has x, y and z of each sample, each from -1 to 1."""
+    sizes = self.shape[2:]
+    places = [
+        grid_place(grid[..., 2 - dim], size, padding_mode, align_corners)
+        for dim, size in enumerate(sizes)
+    ]
+    if interpolation_mode == 1:
+        return corner_of(self, [place.round() for place in places])
+    floors = [place.floor() for place in places]
+    result = 0.0
+    for corner in itertools.product((0, 1), repeat=3):
+        weight = 1.0
+        for place, floor, up in zip(places, floors, corner):
+            weight = weight * (place - floor if up else floor + 1 - place)
+        ids = [floor + up for floor, up in zip(floors, corner)]
+        result = result + corner_of(self, ids) * weight.unsqueeze(1)
+    return result
+
+
+def grid_place(x, size: int, padding_mode: int, align_corners: bool):
+    """Where a sample is among the elements of a dimension."""
+    place = (x + 1) / 2 * (size - 1) if align_corners else ((x + 1) * size - 1) / 2
+    if padding_mode == 0:  # zeros
+        return place
+    if padding_mode == 2:  # reflection
+        low, span = (0.0, size - 1) if align_corners else (-0.5, size)
+        if span == 0:
+            return torch.zeros_like(place)
+        far = (place - low).abs()
+        turns = (far / span).floor()
+        rest = far - turns * span
+        place = low + torch.where(turns % 2 == 0, rest, span - rest)
+    return place.clamp(0, size - 1)
+
+
+def corner_of(self, ids):
+    """The elements at whole places, by dimension; zeros outside."""
+    inside, flat = True, 0
+    for place, size in zip(ids, self.shape[2:]):
+        inside = (place >= 0) & (place < size) & inside
+        flat = flat * size + place.clamp(0, size - 1).long()
+    index = flat.flatten(1).unsqueeze(1).expand(-1, self.shape[1], -1)
+    found = self.flatten(2).gather(2, index).view(*self.shape[:2], *flat.shape[1:])
+    return torch.where(inside.unsqueeze(1), found, 0.0)
+
+
+aten = torch.ops.aten
+OWN = {
+    aten._cdist_forward.default: cdist_forward,
+    aten._pdist_forward.default: pdist_forward,
+    aten.grid_sampler_3d.default: grid_sampler_3d,
+    aten.ldexp.Tensor: ldexp,
+    aten.max_pool2d_with_indices.default: max_pool_with_indices(2),
+    aten.max_pool3d_with_indices.default: max_pool_with_indices(3),
+    aten.max_unpool2d.default: max_unpool(2),
+    aten.max_unpool3d.default: max_unpool(3),
+    aten.rrelu_with_noise_functional.default: rrelu_of_evaluation,
+}

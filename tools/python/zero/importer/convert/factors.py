@@ -1,0 +1,127 @@
+"""What is computed with factors of small matrices, and factors that are orthogonal."""
+
+from __future__ import annotations
+
+import torch
+
+from zero.importer.builder import Builder
+from zero.importer.convert.inverses import (
+    LARGEST,
+    column,
+    identity,
+    row,
+    solve_triangular,
+)
+from zero.importer.convert.registry import converts
+from zero.importer.errors import CannotImport
+from zero.importer.ir import Value
+
+
+def mirrored(b: Builder, x: Value) -> Value:
+    return b.swap(x, x.rank - 2, x.rank - 1)
+
+
+def triangle(b: Builder, x: Value, upper: bool) -> Value:
+    kept = torch.ones(x.shape[-2:], dtype=torch.bool)
+    return b.select(b.constant(kept.triu() if upper else kept.tril()), x, b.like(x, 0))
+
+
+@converts("aten.triangular_solve.default", to="substitution, row by row")
+def triangular_solve(b: Builder, self, A, upper=True, transpose=False, unitriangular=False):
+    x, above = (mirrored(b, A), not upper) if transpose else (A, upper)
+    return [solve_triangular(b, x, self, above, True, unitriangular), A]
+
+
+def solved(b: Builder, rows: Value, factor: Value, upper: bool) -> Value:
+    """The solution x of L L^T x = rows, or of U^T U x = rows. What is solved with has no
+    gradient; that of the rest of the equation, which is 0, is the solution's, as PyTorch has
+    it: also of the elements of the factor that are not read."""
+    low = mirrored(b, factor) if upper else factor
+    fixed, right = b.stop(low), b.stop(rows)
+
+    def solve(y: Value) -> Value:
+        y = solve_triangular(b, fixed, y, upper=False)
+        return solve_triangular(b, mirrored(b, fixed), y, upper=True)
+
+    low = b.plus(triangle(b, fixed, upper=False), b.slope(low))
+    found = solve(right)
+    rest = b.minus(rows, b.matmul(low, b.matmul(mirrored(b, low), found)))
+    return b.plus(found, solve(rest))
+
+
+@converts("aten.cholesky_solve.default", to="substitution, row by row, nn.matmul")
+def cholesky_solve(b: Builder, self, input2, upper=False):
+    lead = tuple(torch.broadcast_shapes(self.shape[:-2], input2.shape[:-2]))
+    rows = b.broadcast(self, lead + self.shape[-2:])
+    return solved(b, rows, b.broadcast(input2, lead + input2.shape[-2:]), upper)
+
+
+@converts("aten.cholesky_inverse.default", to="substitution, row by row, nn.matmul")
+def cholesky_inverse(b: Builder, self, upper=False):
+    return solved(b, identity(b, self), self, upper)
+
+
+@converts("aten.linalg_qr.default", to="reflections, column by column, nn.matmul")
+def qr(b: Builder, A, mode="reduced"):
+    """Of a wide matrix the first columns are factored. One whose columns depend on each
+    other has NaN; PyTorch's gradient is then NaN."""
+    rows, columns = A.shape[-2:]
+    if mode == "r" or (mode == "complete" and rows > columns):
+        raise CannotImport(
+            f"linalg.qr of a matrix of {rows} rows and {columns} columns with mode = '{mode}', "
+            "which has no gradient in PyTorch: use the mode 'reduced'"
+        )
+    if min(rows, columns) > LARGEST:
+        raise CannotImport(
+            f"linalg.qr of matrices of {rows} rows and {columns} columns: wanted at most "
+            f"{LARGEST} of one of them, since each column is operations of its own; compute it "
+            "outside of the model"
+        )
+    q, r = tall_qr(b, b.narrow(A, A.rank - 1, 0, min(rows, columns)))
+    if columns > rows:
+        rest = b.narrow(A, A.rank - 1, rows, columns - rows)
+        r = b.concat([r, b.matmul(mirrored(b, q), rest)], A.rank - 1)
+    return [q, r]
+
+
+def tall_qr(b: Builder, x: Value) -> tuple[Value, Value]:
+    """Both factors without a gradient, and 0 with theirs: with m = q^T dx r^-1, q^T dq is
+    what is antisymmetric and has the lower triangle of m, and dr r^-1 is the rest of m."""
+    q, r = reflected(b, b.stop(x))
+    change = b.slope(x)
+    inverse = solve_triangular(b, r, identity(b, r), upper=True)
+    m = b.matmul(b.matmul(mirrored(b, q), change), inverse)
+    below = b.minus(triangle(b, m, upper=False), b.times(m, identity(b, m)))
+    turned = b.minus(below, mirrored(b, below))
+    dr = b.matmul(b.minus(m, turned), r)
+    dq = b.matmul(b.minus(change, b.matmul(q, dr)), inverse)
+    return b.plus(q, dq), b.plus(r, dr)
+
+
+def reflected(b: Builder, x: Value) -> tuple[Value, Value]:
+    """Householder's reflections, each of which leaves a column its head, with the sign that
+    LAPACK gives it: a column that is 0 below its head stays."""
+    rows, columns, lead = x.shape[-2], x.shape[-1], x.shape[:-2]
+    eye = b.constant(torch.eye(rows, dtype=x.dtype).expand(*lead, rows, rows))
+    # The columns that become r, and those of the product of all reflections.
+    table = b.concat([x, eye], x.rank - 1)
+    for j in range(min(columns, rows - 1)):
+        at = torch.arange(rows)[:, None]
+        part = column(b, table, j)
+        part = b.select(b.constant(at >= j), part, b.like(part, 0))
+        head = row(b, part, j)
+        below = b.select(b.constant(at > j), part, b.like(part, 0))
+        rest = b.reduce("sum", b.times(below, below), [x.rank - 2], keep=True)
+        size = b.unary("math.sqrt", b.plus(b.times(head, head), rest))
+        wanted = b.select(b.compare("ge", head, 0), b.negative(size), size)
+        first = b.minus(head, wanted)
+        v = b.select(b.constant(at == j), first, below)
+        flat = b.compare("eq", rest, 0)
+        square = b.plus(b.times(first, first), rest)
+        factor = b.over(b.like(square, 2), b.select(flat, b.like(square, 1), square))
+        factor = b.select(flat, b.like(factor, 0), factor)
+        moved = b.matmul(b.times(v, factor), b.matmul(mirrored(b, v), table))
+        table = b.minus(table, moved)
+    r = b.narrow(b.narrow(table, x.rank - 1, 0, columns), x.rank - 2, 0, columns)
+    q = mirrored(b, b.narrow(b.narrow(table, x.rank - 1, columns, rows), x.rank - 2, 0, columns))
+    return q, triangle(b, r, upper=True)
