@@ -127,6 +127,10 @@ LogicalResult TakeGradients::take(StepOp step, GivenGradientKind kind) {
   if (!micro)
     return step.emitError("is a model and has no gradients yet; run "
                           "zero-differentiate");
+  Block &block = micro.getBody().front();
+  auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
+  if (!yield || yield.getValues().empty())
+    return step.emitError("has micro-batches that yield no loss");
   for (unsigned index = 0; index < step.getNumArguments(); ++index)
     if (FlatSymbolRefAttr known = getGradientOf(step, index))
       return step.emitError("takes the gradient of ")
@@ -135,7 +139,7 @@ LogicalResult TakeGradients::take(StepOp step, GivenGradientKind kind) {
     return failure();
   Value seed = findSeed(micro);
   OpBuilder builder(&getContext());
-  for (auto gradient : llvm::to_vector(micro.getBody().getOps<GradientOp>())) {
+  for (auto gradient : llvm::to_vector(block.getOps<GradientOp>())) {
     auto parameter = SymbolTable::lookupNearestSymbolFrom<ParameterOp>(
         gradient, gradient.getParameterAttr());
     if (parameter.getAverage())
@@ -151,7 +155,6 @@ LogicalResult TakeGradients::take(StepOp step, GivenGradientKind kind) {
   }
   if (kind == GivenGradientKind::Add)
     return success();
-  auto yield = cast<YieldOp>(micro.getBody().front().back());
   builder.setInsertionPoint(yield);
   yield.getValuesMutable()[0].assign(arith::ConstantOp::create(
       builder, yield.getLoc(),
