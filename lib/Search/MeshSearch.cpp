@@ -299,15 +299,16 @@ const PlannedPoint &MeshSearch::bestOf(ArrayRef<PlannedPoint> points) const {
 LogicalResult MeshSearch::refineSizes(PlannedPoint &point) {
   constexpr int64_t sizes[] = {kLargeBucket / 8, kLargeBucket / 2,
                                kLargeBucket * 4};
-  for (int64_t size : sizes) {
-    TrainConfig config = point.config;
+  std::vector<TrainConfig> configs(std::size(sizes), point.config);
+  for (auto [config, size] : llvm::zip_equal(configs, sizes))
     setBuckets(config, size);
-    FailureOr<PlannedPoint> other = plan(config);
-    if (failed(other))
-      return failure();
-    if (isBetter(*other, point))
-      point = *other;
-  }
+  auto others = maker.planAll(configs);
+  if (failed(others))
+    return failure();
+  result.planned += others->size();
+  for (const PlannedPoint &other : *others)
+    if (isBetter(other, point))
+      point = other;
   return success();
 }
 

@@ -148,31 +148,29 @@ static std::vector<unsigned> sample(const Dimension &dimension, bool finely) {
 FailureOr<std::vector<std::vector<Effect>>>
 StageSearch::measure(const Choice &start, bool finely) {
   std::vector<Choice> all = {start};
+  std::vector<size_t> moved = {0}; // the dimension of each that varies
   for (auto [index, dimension] : llvm::enumerate(dimensions))
     for (unsigned value : sample(dimension, finely)) {
       all.push_back(start);
       all.back()[index] = value;
+      moved.push_back(index);
     }
   if (failed(evaluateAll(all)))
     return failure();
   const PlannedPoint &from = known.at(start);
   std::vector<std::vector<Effect>> effects;
-  for (auto [index, dimension] : llvm::enumerate(dimensions)) {
-    std::vector<Effect> &own = effects.emplace_back();
-    own.push_back({start[index], 0, 0});
-    for (unsigned value : sample(dimension, finely)) {
-      Choice choice = start;
-      choice[index] = value;
-      const PlannedPoint &point = known.at(choice);
-      Effect effect{value, point.countedBytes - from.countedBytes,
-                    point.seconds - from.seconds};
-      // What takes more of one and no less of the other is never proposed.
-      bool isWorse = llvm::any_of(own, [&](const Effect &other) {
-        return other.bytes <= effect.bytes && other.seconds <= effect.seconds;
-      });
-      if (!isWorse)
-        own.push_back(effect);
-    }
+  for (unsigned value : start)
+    effects.push_back({{value, 0, 0}});
+  for (auto [choice, index] : llvm::drop_begin(llvm::zip_equal(all, moved))) {
+    const PlannedPoint &point = known.at(choice);
+    Effect effect{choice[index], point.countedBytes - from.countedBytes,
+                  point.seconds - from.seconds};
+    // What takes more of one and no less of the other is never proposed.
+    bool isWorse = llvm::any_of(effects[index], [&](const Effect &other) {
+      return other.bytes <= effect.bytes && other.seconds <= effect.seconds;
+    });
+    if (!isWorse)
+      effects[index].push_back(effect);
   }
   return effects;
 }
