@@ -31,6 +31,7 @@ private:
   void translateTraining();
   void translatePartitions();
   LogicalResult translateParameters();
+  void translateStoredTensors();
   void translateResidents();
   void translateInputs();
   void translateGiven(FlatSymbolRefAttr parameter, AtAttr place);
@@ -210,6 +211,13 @@ LogicalResult Translator::translateParameters() {
     program.parameters.push_back(to);
   }
   return success();
+}
+
+void Translator::translateStoredTensors() {
+  for (StoredTensorOp from : module.getOps<StoredTensorOp>())
+    program.fileTensors.push_back({from.getTensor().str(),
+                                   from.getParameter().value_or("").str(),
+                                   from.getDigest().value_or("").str()});
 }
 
 void Translator::translateResidents() {
@@ -420,6 +428,7 @@ FailureOr<zrt::Program> Translator::run() {
            failure();
   if (failed(translateParameters()))
     return failure();
+  translateStoredTensors();
   translateResidents();
   translateInputs();
   if (failed(translateRegions()))

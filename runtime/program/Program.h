@@ -163,6 +163,13 @@ struct Parameter {
   int64_t elements() const; ///< in files
 };
 
+/// A tensor that files of weights may have beside the parameters.
+struct FileTensor {
+  std::string name;
+  std::string parameter; ///< whose values it has, of any stage; empty: of none
+  std::string digest;    ///< of its bytes, in hexadecimal; empty: any
+};
+
 /// One unit of ownership: flat elements [offset, offset + size), cut into
 /// equal slices, slice i owned by the rank at index i of the partition's group
 /// (by every rank when not sharded).
@@ -382,6 +389,7 @@ struct Program {
   Training training;
   uint64_t arenaBytes[kSpaceCount] = {}; ///< by `spaceOf`
   std::vector<Parameter> parameters;
+  std::vector<FileTensor> fileTensors;
   std::vector<Partition> partitions;
   std::vector<ResidentCopy> residents;
   std::vector<Input> inputs;

@@ -17,7 +17,7 @@ using namespace zrt;
 namespace {
 
 constexpr char kMagic[4] = {'Z', 'R', 'T', 'P'};
-constexpr uint64_t kVersion = 17;
+constexpr uint64_t kVersion = 18;
 
 class Writer {
 public:
@@ -177,6 +177,7 @@ ZRT_FIELDS(Initializer, kind, a, b)
 ZRT_FIELDS(ParameterCut, dim, repeats, pieces, group)
 ZRT_FIELDS(Parameter, name, shape, cuts, padding, modelType, computeType, init,
            trainable, partition, memberOffset, packedOffset, location)
+ZRT_FIELDS(FileTensor, name, parameter, digest)
 ZRT_FIELDS(Segment, offset, size)
 ZRT_FIELDS(Optimizer, name, learningRate, weightDecay)
 ZRT_FIELDS(StateRange, begin, end, buffer)
@@ -209,10 +210,10 @@ ZRT_FIELDS(StoredParameter, name, shape, stage, type, modelType, trainable,
            states)
 ZRT_FIELDS(Pipeline, stage, stages, group, order, rings, stored, outputs)
 ZRT_FIELDS(Program, name, pretrained, training, arenaBytes, parameters,
-           partitions, residents, inputs, given, replacesGradients, constants,
-           kernels, initialize, micro, microLast, forward, backward, apply,
-           evaluate, memory, expectedTraffic, files, mesh, expectedByGroup,
-           pipeline)
+           fileTensors, partitions, residents, inputs, given, replacesGradients,
+           constants, kernels, initialize, micro, microLast, forward, backward,
+           apply, evaluate, memory, expectedTraffic, files, mesh,
+           expectedByGroup, pipeline)
 #undef ZRT_FIELDS
 
 template <typename T> void Writer::put(const T &value) {

@@ -66,6 +66,18 @@ private:
 
 } // namespace
 
+/// The parameter in the files: under its name or, where they do not have that,
+/// another one of it. Null where they have none.
+static const TensorPlace *findParameter(const TensorFiles &files,
+                                        const Program &program,
+                                        const std::string &name) {
+  const TensorPlace *place = files.find(name);
+  for (const FileTensor &tensor : program.fileTensors)
+    if (!place && tensor.parameter == name)
+      place = files.find(tensor.name);
+  return place;
+}
+
 static void checkNames(const std::string &path, const TensorFiles &files,
                        const Program &program) {
   Complaint missing("parameters that the file does not have"),
@@ -74,7 +86,7 @@ static void checkNames(const std::string &path, const TensorFiles &files,
   std::set<std::string> known;
   for (const StoredParameter &wanted : storedParametersOf(program)) {
     known.insert(wanted.name);
-    const TensorPlace *place = files.find(wanted.name);
+    const TensorPlace *place = findParameter(files, program, wanted.name);
     if (!place) {
       missing.add(wanted.name);
       continue;
@@ -87,6 +99,8 @@ static void checkNames(const std::string &path, const TensorFiles &files,
       types.add(wanted.name + " (found " + nameOf(entry->type) +
                 ", wanted F32, F16 or BF16)");
   }
+  for (const FileTensor &tensor : program.fileTensors)
+    known.insert(tensor.name);
   for (const TensorPlace &place : files.tensors())
     if (!known.count(place.entry->name))
       extra.add(place.entry->name);
@@ -95,6 +109,74 @@ static void checkNames(const std::string &path, const TensorFiles &files,
     complaint->appendTo(text);
   if (!text.empty())
     throw std::runtime_error(path + ": does not match the model:" + text);
+}
+
+/// The digest of a tensor's bytes.
+static uint64_t digestOf(const TensorPlace &place) {
+  const TensorEntry &entry = *place.entry;
+  const uint64_t each = sizeOf(entry.type), elements = entry.elements();
+  const uint64_t portion = kDigestBlock / each;
+  std::vector<char> bytes(std::min(elements, portion) * each);
+  uint64_t digest = 0;
+  for (uint64_t first = 0; first < elements; first += portion) {
+    const uint64_t count = std::min(portion, elements - first);
+    place.file->read(entry, first, count, bytes.data());
+    digest += digestBlock(first / portion, bytes.data(), count * each);
+  }
+  return digest;
+}
+
+/// Throws where a buffer in the files is not the one whose values the step has
+/// as constants. Each rank looks at some of them.
+static void checkBuffers(const std::string &path, const TensorFiles &files,
+                         const Program &program, int rank) {
+  Complaint others("buffers of other values than those that it was imported "
+                   "with; import it with these");
+  bool differs = false;
+  for (size_t i = size_t(rank); i < program.fileTensors.size();
+       i += size_t(program.training.ranks)) {
+    const FileTensor &tensor = program.fileTensors[i];
+    const TensorPlace *place =
+        tensor.digest.empty() ? nullptr : files.find(tensor.name);
+    if (!place || hexadecimal(digestOf(*place)) == tensor.digest)
+      continue;
+    others.add(tensor.name);
+    differs = true;
+  }
+  std::string text;
+  others.appendTo(text);
+  if (differs)
+    throw std::runtime_error(path + ": does not match the model:" + text);
+}
+
+/// Throws where `tensor`, another name of a parameter, has other values in
+/// the files than `values`, those of the parameter from `element` on.
+static void checkTied(const std::string &path, const TensorFiles &files,
+                      const FileTensor &tensor, const Parameter &parameter,
+                      uint64_t element, uint64_t count, const float *values) {
+  const TensorPlace *place = files.find(tensor.name);
+  if (!place)
+    return;
+  std::vector<float> other(count);
+  if (place->entry->shape == parameter.shape &&
+      isFloatType(place->entry->type)) {
+    place->readFloats(element, count, other.data());
+    if (std::memcmp(other.data(), values, count * sizeof(float)) == 0)
+      return;
+  }
+  throw std::runtime_error(path + ": '" + tensor.name + "' is '" +
+                           parameter.name +
+                           "' in this model, and has other values in the "
+                           "file; leave one of them out");
+}
+
+/// The same for all other names of the parameter.
+static void checkTies(const std::string &path, const TensorFiles &files,
+                      const Program &program, const Parameter &parameter,
+                      uint64_t element, uint64_t count, const float *values) {
+  for (const FileTensor &tensor : program.fileTensors)
+    if (tensor.parameter == parameter.name)
+      checkTied(path, files, tensor, parameter, element, count, values);
 }
 
 StartingValues zrt::initialValuesOf(uint64_t seed) {
@@ -111,20 +193,25 @@ StartingValues zrt::loadWeights(const std::string &path, const Program &program,
   together(communicator, [&] {
     files = std::make_shared<TensorFiles>(path);
     checkNames(path, *files, program);
+    checkBuffers(path, *files, program, communicator.rank());
     for (const Parameter &parameter : program.parameters) {
-      const TensorPlace &place = *files->find(parameter.name);
+      const TensorPlace &place =
+          *findParameter(*files, program, parameter.name);
       const DataType type = partitionOf(program, parameter).computeType;
       setParameter(program, arenas, communicator.rank(), parameter,
                    [&](uint64_t element, uint64_t count, float *out) {
                      place.readFloats(element, count, out);
+                     checkTies(path, *files, program, parameter, element, count,
+                               out);
                      checkRange(path + ": ", "'" + parameter.name + "'", type,
                                 element, out, count);
                    });
     }
   });
-  return [files](const Parameter &parameter, uint64_t element, uint64_t count,
-                 float *out) {
-    files->find(parameter.name)->readFloats(element, count, out);
+  return [files, &program](const Parameter &parameter, uint64_t element,
+                           uint64_t count, float *out) {
+    findParameter(*files, program, parameter.name)
+        ->readFloats(element, count, out);
   };
 }
 

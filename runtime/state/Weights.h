@@ -37,12 +37,13 @@ void readModelValues(const Program &program, const Arenas &arenas, int rank,
 
 /// Sets all parameters from what is at `path`, a file, an index of shards or a
 /// folder (see `TensorFiles`): each rank reads what it stores. Names and shapes
-/// must be the program's, each parameter once and nothing else; types F32, F16
+/// must be the program's, each parameter once and nothing else but what
+/// `Program::fileTensors` has, with the values that it says; types F32, F16
 /// or BF16, whatever the parameter's is: wider values are rounded to nearest,
 /// and one that is too large for the parameter's type is an error. Called by
 /// all ranks; where one fails, all throw std::runtime_error, which lists the
 /// names concerned. The result reads the files, which stay open as long as it
-/// lives.
+/// lives; so does `program`.
 StartingValues loadWeights(const std::string &path, const Program &program,
                            const Arenas &arenas, Communicator &communicator);
 

@@ -17,6 +17,57 @@
 using namespace mlir;
 using namespace mlir::zero;
 
+/// A name that files of weights can have for a tensor.
+static LogicalResult verifyStoredName(Operation *op, StringRef name) {
+  if (name == "__metadata__")
+    return op->emitOpError("has the name that weights files keep for their "
+                           "metadata; give it another one");
+  if (!llvm::json::isUTF8(name))
+    return op->emitOpError("has a name that is not UTF-8, as names in weights "
+                           "files are; give it another one");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// StoredTensorOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult StoredTensorOp::verify() {
+  if (failed(verifyStoredName(*this, getTensor()))) // (C1)
+    return failure();
+  std::optional<StringRef> digest = getDigest(); // (C3)
+  uint64_t value = 0;
+  if (digest && (digest->size() != 16 || digest->getAsInteger(16, value)))
+    return emitOpError("has the digest \"")
+           << *digest << "\", wanted 16 hexadecimal digits";
+  if (digest && getParameter())
+    return emitOpError("is another name of ")
+           << getParameterAttr() << " and has a digest, wanted one of the two";
+  return success();
+}
+
+LogicalResult StoredTensorOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (tables.lookupNearestSymbolFrom<ParameterOp>(*this, getTensorAttr()))
+    return emitOpError("has the name of a parameter"); // (C1)
+  auto module = (*this)->getParentOfType<ModuleOp>();
+  const bool isStage = module && module->getParentOfType<ModuleOp>();
+  if (getParameter() && !isStage &&
+      !tables.lookupNearestSymbolFrom<ParameterOp>(*this,
+                                                   getParameterAttr())) // (C2)
+    return emitOpError("names ")
+           << getParameterAttr() << ", which is no 'zero.parameter'";
+  for (auto *other = (*this)->getPrevNode(); other;
+       other = other->getPrevNode())
+    if (auto stored = dyn_cast<StoredTensorOp>(other);
+        stored && stored.getTensor() == getTensor()) {
+      InFlightDiagnostic error = emitOpError("is declared twice: \"")
+                                 << getTensor() << '"';
+      error.attachNote(stored.getLoc()) << "here before";
+      return error;
+    }
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // ParameterOp
 //===----------------------------------------------------------------------===//
@@ -32,12 +83,8 @@ LogicalResult ParameterOp::verify() {
            << getInit()
            << " is none of #zero.zeros, #zero.ones, #zero.constant, "
               "#zero.normal, #zero.uniform";
-  if (getSymName() == "__metadata__") // (C3)
-    return emitOpError("has the name that weights files keep for their "
-                       "metadata; give it another one");
-  if (!llvm::json::isUTF8(getSymName()))
-    return emitOpError("has a name that is not UTF-8, as names in weights "
-                       "files are; give it another one");
+  if (failed(verifyStoredName(*this, getSymName()))) // (C3)
+    return failure();
   if (failed(getAverage() ? verifyAverage() : success()))
     return failure();
   if (getUnused() && (getFrozen() || getAverage())) // (C6)

@@ -27,6 +27,7 @@ FIELDS(Command, a, b, c, d, e, f, g, h, i, j, k, l)
 FIELDS(Initializer, a, b, c)
 FIELDS(ParameterCut, a, b, c, d)
 FIELDS(Parameter, a, b, c, d, e, f, g, h, i, j, k, l)
+FIELDS(FileTensor, a, b, c)
 FIELDS(Segment, a, b)
 FIELDS(Optimizer, a, b, c)
 FIELDS(StateRange, a, b, c)
@@ -53,7 +54,7 @@ FIELDS(StashRing, a, b)
 FIELDS(StoredParameter, a, b, c, d, e, f, g)
 FIELDS(Pipeline, a, b, c, d, e, f, g)
 FIELDS(Program, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u,
-       v, w, x, y)
+       v, w, x, y, z)
 #undef FIELDS
 
 /// Sets every field to a value that no default has, and most differently.

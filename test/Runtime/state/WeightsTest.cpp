@@ -2,6 +2,7 @@
 #include "../../Sanitized.h"
 #include "StateTesting.h"
 
+#include "io/Digest.h"
 #include "io/SafeTensors.h"
 #include "state/Elements.h"
 #include "state/Initialize.h"
@@ -61,6 +62,47 @@ void writeTensors(
                   values.size());
   }
   std::ofstream(path, std::ios::binary) << bytes;
+}
+
+/// A file of `tensors`: F32 where there are as many bytes as four an element,
+/// else U8.
+struct RawTensor {
+  std::string name;
+  std::vector<int64_t> shape;
+  std::string bytes;
+};
+void writeRaw(const std::string &path, const std::vector<RawTensor> &tensors) {
+  std::vector<TensorEntry> entries;
+  std::string data;
+  for (const RawTensor &tensor : tensors) {
+    TensorEntry entry;
+    entry.name = tensor.name;
+    entry.shape = tensor.shape;
+    int64_t elements = 1;
+    for (int64_t size : tensor.shape)
+      elements *= size;
+    entry.type = tensor.bytes.size() == size_t(elements) * 4
+                     ? TensorDataType::F32
+                     : TensorDataType::U8;
+    entries.push_back(entry);
+    data += tensor.bytes;
+  }
+  std::ofstream(path, std::ios::binary)
+      << makeSafeTensorsHeader(entries, {}) << data;
+}
+
+/// The parameters of `program` as F32, element i of each with the value i.
+std::vector<RawTensor> rawParameters(const Program &program) {
+  std::vector<RawTensor> tensors;
+  for (const Parameter &parameter : program.parameters) {
+    std::string bytes;
+    for (int64_t i = 0; i < parameter.elements(); ++i) {
+      const float value = float(i % 1000);
+      bytes.append(reinterpret_cast<const char *>(&value), sizeof value);
+    }
+    tensors.push_back({parameter.name, parameter.shape, bytes});
+  }
+  return tensors;
 }
 
 void expectAll(const std::vector<std::string> &errors, const char *what) {
@@ -302,6 +344,80 @@ TEST(StateWeights, NamesShapesAndTypesMustBeTheModels) {
   writeTensors(path, program, TensorDataType::I32, {});
   expectAll(load(path, program), "other types: a.w (found I32, wanted F32, F16 "
                                  "or BF16), a.scale (found I32");
+}
+
+/// Buffers whose values the step has as constants must have these; what it does
+/// not read may be anything.
+TEST(StateWeights, BuffersMustBeThoseOfTheImport) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("weights.safetensors");
+  for (int stage : {0, 3}) {
+    Program program = sampleProgram(stage, 3, DataType::F32);
+    // More than a block of the digest.
+    std::string mask((size_t(5) << 20) + 3, 'm');
+    program.fileTensors = {
+        {"mask", "", hexadecimal(digestBytes(mask.data(), mask.size()))},
+        {"empty", "", hexadecimal(digestBytes("", 0))},
+        {"counter", "", ""}};
+    std::vector<RawTensor> tensors = rawParameters(program);
+    writeRaw(path, tensors);
+    expectNone(load(path, program)); // A file may have none of them.
+    tensors.push_back({"mask", {int64_t(mask.size())}, mask});
+    tensors.push_back({"empty", {0}, ""});
+    tensors.push_back({"counter", {1}, "x"});
+    writeRaw(path, tensors);
+    expectNone(load(path, program));
+    tensors[tensors.size() - 3].bytes.back() = 'n';
+    writeRaw(path, tensors);
+    expectAll(load(path, program),
+              "does not match the model:\n  buffers of other values than those "
+              "that it was imported with; import it with these: mask");
+    tensors[tensors.size() - 3].name = "mask2";
+    writeRaw(path, tensors);
+    expectAll(load(path, program),
+              "tensors that are no parameters of this model: mask2");
+  }
+}
+
+/// A tied parameter has one value under all of its names; one of them will do.
+TEST(StateWeights, TiedNamesAreOneParameter) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("weights.safetensors"),
+                    wanted = folder.file("wanted.safetensors");
+  for (int stage : {0, 3}) {
+    Program program = sampleProgram(stage, 3, DataType::F32);
+    program.fileTensors = {{"tied", "a.w", ""}};
+    std::vector<RawTensor> tensors = rawParameters(program);
+    writeRaw(path, tensors);
+    ASSERT_EQ(tensors[0].name, "a.w");
+    tensors.push_back(tensors[0]);
+    tensors.back().name = "tied";
+    writeRaw(path, tensors);
+    expectNone(load(path, program));
+    tensors.back().bytes.back() ^= 1;
+    writeRaw(path, tensors);
+    // The rank that has the element says so, and the others hear of it.
+    expectAll(
+        load(path, program),
+        "'tied' is 'a.w' in this model, and has other values in the file; "
+        "leave one of them out");
+    tensors[0].name = "tied";
+    tensors.pop_back();
+    writeRaw(path, tensors);
+    onRanks(program.training.ranks, [&](Communicator &communicator) {
+      Arenas arenas(program);
+      StartingValues start = loadWeights(path, program, arenas, communicator);
+      saveWeights(wanted, program, arenas, communicator, start);
+      float value = 0;
+      start(program.parameters[0], 7, 1, &value);
+      EXPECT_EQ(value, 7);
+    });
+    SafeTensorsFile saved(wanted);
+    ASSERT_NE(saved.find("a.w"), nullptr);
+    float value = 0;
+    saved.readFloats(*saved.find("a.w"), 9, 1, &value);
+    EXPECT_EQ(value, 9);
+  }
 }
 
 /// 16-bit values are exact in f32, and what is wider is rounded to nearest.

@@ -4,7 +4,7 @@ import pytest
 import torch
 from models import MODELS, VOCABULARY
 from safetensors.torch import load_file, save_file
-from training import train
+from training import run, tool, train
 
 import zero
 
@@ -26,6 +26,69 @@ def test_round_trip(name, tmp_path):
     loaded = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "folder").eval()
     assert loaded(**batch).logits.equal(result.logits)
     assert result.logits.shape[-1] == VOCABULARY
+
+
+class Buffered(torch.nn.Module):
+    """With tied tables, a mask, running statistics, and a buffer that nothing reads."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = torch.nn.Embedding(8, 4)
+        self.head = torch.nn.Linear(4, 8, bias=False)
+        self.head.weight = self.table.weight
+        self.norm = torch.nn.BatchNorm1d(4)
+        self.register_buffer("mask", torch.tensor([1.0, 0.0, 2.0, 1.0]))
+        self.register_buffer("version", torch.tensor(3))
+        self.register_buffer("scratch", torch.ones(2), persistent=False)
+
+    def forward(self, x):
+        return self.head(self.norm(self.table(x)) * self.mask).square().mean()
+
+
+def test_state_dicts_as_weights(tmp_path):
+    """A file of all that `state_dict` has is one of the model's weights."""
+    torch.manual_seed(3)
+    module, batch = Buffered(), {"x": torch.arange(6)}
+    model = zero.export(module, batch)
+    assert 'zero.stored_tensor "head.weight" of @table.weight' in model.text
+    assert 'zero.stored_tensor "version"\n' in model.text
+    assert "scratch" not in model.text
+    model.save(tmp_path / "model.mlir", tmp_path / "weights.safetensors")
+    compile_model(tmp_path)
+    state = {name: value.clone() for name, value in module.state_dict().items()}
+
+    def trained(state):
+        save_file(state, tmp_path / "state.safetensors")
+        return one_update(tmp_path, "state.safetensors")
+
+    wanted = one_update(tmp_path, "weights.safetensors")
+    changed = {**state, "version": torch.tensor(9), "norm.num_batches_tracked": torch.tensor(5)}
+    for given in (state, changed, {n: v for n, v in state.items() if n != "table.weight"}):
+        found = trained(given)
+        assert found.keys() == wanted.keys()
+        assert all(found[name].equal(value) for name, value in wanted.items())
+    with pytest.raises(AssertionError, match="buffers of other values .*: mask"):
+        trained({**state, "mask": torch.ones(4)})
+    with pytest.raises(AssertionError, match="'head.weight' is 'table.weight' in this model"):
+        trained({**state, "head.weight": torch.zeros(8, 4)})
+    with pytest.raises(AssertionError, match="no parameters of this model: scratch"):
+        trained({**state, "scratch": torch.ones(2)})
+
+
+def compile_model(folder):
+    (folder / "config.json").write_text(
+        '{"train_micro_batch_size_per_gpu": 6, "zero_optimization": {"stage": 2}}'
+    )
+    save_file({"x": torch.arange(12) % 8}, folder / "data.safetensors")
+    command = [tool("zero-compile"), "model.mlir", "--config", "config.json", "--ranks", "2"]
+    run([*command, "-o", "train"], folder)
+
+
+def one_update(folder, weights):
+    """The weights after an update from those in a file."""
+    command = ["./train", "--data", "data.safetensors", "--weights", weights, "--steps", "1"]
+    run([*command, "--validation-fraction", "0", "--save-weights", "after.safetensors"], folder)
+    return load_file(folder / "after.safetensors")
 
 
 class Masked(torch.nn.Module):

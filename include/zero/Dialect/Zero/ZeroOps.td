@@ -13,6 +13,36 @@ include "mlir/Interfaces/FunctionInterfaces.td"
 // Parameters
 //===----------------------------------------------------------------------===//
 
+def Zero_StoredTensorOp : Zero_Op<"stored_tensor",
+    [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "A tensor that weights files may have beside the parameters";
+  let description = [{
+    Says what a file of the model's weights may have besides its parameters, such as the
+    `state_dict` of the module that it was imported from. With `of` it is another name of
+    a parameter, as of a tied embedding, and must have the parameter's values. With
+    `digest` it is a buffer whose values are constants of the step: the bytes in the file
+    must be those. Of any other one the model reads nothing.
+
+    Constraints
+    - (C1) the name is UTF-8, not `__metadata__`, and not that of a parameter; no two
+      have one name.
+    - (C2) `of` is a `zero.parameter` of this module, or, in a stage of a pipeline, of
+      any stage.
+    - (C3) a digest is 16 hexadecimal digits: the sum of the XXH3 of blocks of 4 MiB, the
+      number of a block as its seed. There is none beside `of`.
+
+    ```mlir
+    zero.stored_tensor "lm_head.weight" of @wte.weight
+    zero.stored_tensor "h.0.attn.bias" digest "7f3a90c41be2d5f8"
+    zero.stored_tensor "bn.num_batches_tracked"
+    ```
+  }];
+  let arguments = (ins StrAttr:$tensor, OptionalAttr<FlatSymbolRefAttr>:$parameter,
+      OptionalAttr<StrAttr>:$digest);
+  let assemblyFormat = "$tensor (`of` $parameter^)? (`digest` $digest^)? attr-dict";
+  let hasVerifier = 1;
+}
+
 def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
   let summary = "A parameter: shape, initial values, and how it changes";
   let description = [{

@@ -401,6 +401,7 @@ def bind(program, buffers: dict[str, torch.Tensor]) -> Captured:
             raise CannotImport(f"the module keeps {spec.target}, of kind {spec.kind.name}")
     names = {spec.target: nodes[spec.arg.name] for spec in program.graph_signature.input_specs}
     bind_results(captured, program, names)
+    captured.unread = unread_buffers(captured, program, buffers)
     for node, value in captured.constants.items():
         if isinstance(value, torch.Tensor):
             if value.is_meta:
@@ -409,6 +410,17 @@ def bind(program, buffers: dict[str, torch.Tensor]) -> Captured:
                 )
             captured.constants[node] = value.cpu()
     return captured
+
+
+def unread_buffers(
+    captured: Captured, program: ExportedProgram, buffers: dict[str, torch.Tensor]
+) -> set[str]:
+    """Those that were traced, and that no result depends on, by all of their names."""
+    live = {node.name for node in needed(captured.results)}
+    inputs = [s for s in program.graph_signature.input_specs if s.kind == InputKind.BUFFER]
+    traced = {id(buffers[own_name(spec.target)]) for spec in inputs}
+    read = {id(buffers[own_name(spec.target)]) for spec in inputs if spec.arg.name in live}
+    return {name for name, value in buffers.items() if id(value) in traced - read}
 
 
 def bind_results(captured: Captured, program, placeholders: dict[str, Node]) -> None:

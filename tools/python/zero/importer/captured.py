@@ -30,6 +30,8 @@ class Captured:
     inputs: dict[Node, str]
     results: list[Node]
     batch: dict[str, Any] = field(default_factory=dict)  # the example
+    # The names of buffers that no result depends on.
+    unread: set[str] = field(default_factory=set)
 
 
 def needed(results: Iterable[Node], known: Container[Node] = ()) -> set[Node]:

@@ -62,6 +62,13 @@ class Repeated:
         finally:
             owner._modules[name] = layers
 
+    def of_all_layers(self, names: set[str]) -> set[str]:
+        """What is named in the last layer that was traced is in those behind it, too."""
+        last = f"{self.path}.{TRACED - 1}."
+        inside = [name.removeprefix(last) for name in names if name.startswith(last)]
+        others = range(TRACED, self.count)
+        return {*names, *(f"{self.path}.{i}.{name}" for i in others for name in inside)}
+
 
 def find_repeated(module: nn.Module) -> Repeated | None:
     """The one list of layers that is worth it; None where there is none, or several."""
@@ -298,7 +305,6 @@ def copied(
         dict(operation.attributes),
     )
     copy.results = [
-        Value(value.shape, value.dtype, copy, trained=value.trained)
-        for value in operation.results
+        Value(value.shape, value.dtype, copy, trained=value.trained) for value in operation.results
     ]
     return copy

@@ -21,6 +21,7 @@ from zero.importer.layers import Differ, Repeated, find_repeated
 from zero.importer.parameters import Parameters
 from zero.importer.recognize import recognize
 from zero.importer.step import StepWriter
+from zero.importer.stored import stored_tensors
 
 
 @dataclass(repr=False)
@@ -108,8 +109,10 @@ def _export(
     recognize(captured)
     writer = StepWriter(captured, parameters, outputs)
     results = writer.convert()
+    unread = repeated.of_all_layers(captured.unread) if repeated else captured.unread
+    stored = stored_tensors(module, parameters, unread)
     return Model(
-        writer.text(results, repeated),
+        writer.text(results, stored, repeated),
         list(captured.inputs.values()),
         {parameter.name: parameter.data for parameter in parameters.all()},
         {name: p.name for name, p in parameters.by_name.items() if name != p.name},

@@ -107,9 +107,7 @@ class StepWriter:
             return self._load(self.parameters.by_name[self.captured.parameters[node]])
         if node in self.captured.averages:
             average = self.captured.averages[node]
-            return self._load(
-                self.parameters.average(average.name, average.data, average.weight)
-            )
+            return self._load(self.parameters.average(average.name, average.data, average.weight))
         constant = self.captured.constants[node]
         if isinstance(constant, torch.Tensor):
             constant = self.builder.constant(constant.detach())
@@ -145,8 +143,11 @@ class StepWriter:
 
     # Text
 
-    def text(self, results: list[Value], repeated: Repeated | None = None) -> str:
-        """The module; with `repeated` all of its layers are written."""
+    def text(
+        self, results: list[Value], stored: list[str], repeated: Repeated | None = None
+    ) -> str:
+        """The module, with declarations of what is `stored` besides its parameters; with
+        `repeated` all of its layers are written."""
         results = [self.builder.materialize(value) for value in results]
         live = self.builder.live(results)
         if repeated:
@@ -162,7 +163,7 @@ class StepWriter:
             f'{value.name}: {value.type} {{zero.input = "{name}"}}'
             for name, value in zip(self.captured.inputs.values(), self.arguments)
         )
-        lines = [p.declaration() for p in self.parameters.all()]
+        lines = [p.declaration() for p in self.parameters.all()] + stored
         lines += ["", f"zero.step @train({arguments}) {{", *body, "}"]
         if self.aliases:
             lines += [""] + [
