@@ -166,7 +166,7 @@ void TrafficAnalysis::addGradients(PartitionOp partition, bool padded,
   int64_t runs = everyMicro ? training.getAccumulation() : 1;
   // What is added up before it travels has the type that it is stored in.
   Type wire = everyMicro || training.getAccumulation() == 1
-                  ? partition.getComputeType()
+                  ? partition.getWireType()
                   : partition.getGradientType();
   if (training.getPlanning().getQuantizedGradients())
     addExchanges(partition, runs, parts);

@@ -42,7 +42,8 @@ void mlir::zero::readGradientType(const ConfigValues &values,
                               "\"fp32\" or leave it out");
     return;
   }
-  if (*type == config.precision)
+  if (*type == config.precision ||
+      readType("communication_data_type", values) == zrt::DataType::F32)
     return;
   if (*type != zrt::DataType::F32)
     reporter.error(key, Twine("gradients are stored in ") +
@@ -83,6 +84,27 @@ void mlir::zero::readLossScale(const ConfigValues &values, Reporter &reporter,
                        Twine(power) + "; lower it");
 }
 
+/// Gradients that travel once a micro-batch do so as they are computed, or in
+/// f32.
+static void readMicroBatchType(const ConfigValues &values, Reporter &reporter,
+                               const TrainConfig &config) {
+  constexpr StringRef key = "communication_data_type";
+  const zrt::DataType type = *config.communicationType;
+  if (type != config.precision && type != zrt::DataType::F32)
+    reporter.error(
+        key,
+        "found \"" + values.text(key) + "\", wanted \"" +
+            stringifyFloatType(config.precision) + "\"" +
+            (config.precision == zrt::DataType::F32 ? "" : " or \"fp32\"") +
+            ": gradients of a micro-batch travel as they are "
+            "computed, or in f32");
+  if (config.widensGradients() && config.quantizedGradientBits)
+    reporter.error(key, "asks for gradients in f32, and "
+                        "zero_optimization.zero_quantized_gradients for " +
+                            Twine(config.quantizedGradientBits) +
+                            " bits; leave one of them out");
+}
+
 void mlir::zero::readCommunicationType(const ConfigValues &values,
                                        Reporter &reporter,
                                        TrainConfig &config) {
@@ -95,15 +117,7 @@ void mlir::zero::readCommunicationType(const ConfigValues &values,
     reporter.remark(key, "changes nothing here: with one rank no gradients "
                          "travel");
   } else if (config.reducesEveryMicroBatch()) {
-    if (*config.communicationType != config.precision)
-      reporter.error(
-          key,
-          "found \"" + values.text(key) + "\", wanted \"" +
-              stringifyFloatType(config.precision) +
-              "\": gradients of a micro-batch travel as they are "
-              "computed; only the f32 sums of several micro-batches travel "
-              "in f32, at stages 0 and 1 without zero.deterministic. "
-              "Leave it out");
+    readMicroBatchType(values, reporter, config);
   } else if (*config.communicationType != zrt::DataType::F32) {
     reporter.error(key, "the gradients of " + Twine(config.accumulation) +
                             " micro-batches are added up before they travel "

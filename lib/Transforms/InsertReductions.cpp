@@ -138,7 +138,7 @@ SmallVector<Value> ReductionBuilder::values(const Bucket &bucket) {
 
 Type ReductionBuilder::wireType(const Bucket &bucket) {
   return bucket.gradients.empty() ? partition.getGradientType()
-                                  : partition.getComputeType();
+                                  : partition.getWireType();
 }
 
 PendingType ReductionBuilder::pending(const Bucket &bucket,
@@ -242,7 +242,7 @@ Reductions::Reductions(ModuleOp module, StepOp step, int64_t bucketElements)
       bucketElements(bucketElements) {
   prescaled =
       llvm::any_of(module.getOps<PartitionOp>(), [](PartitionOp partition) {
-        return partition.isTrainable() && partition.getComputeType().isF16();
+        return partition.isTrainable() && partition.getWireType().isF16();
       });
 }
 

@@ -40,6 +40,8 @@ struct Group {
   SmallVector<ParameterOp> parameters;
   /// Positions of their gradients in the backward; empty where untrained.
   SmallVector<unsigned> ready;
+  /// The type of their gradients; null where untrained.
+  Type gradientType;
   /// Where their gradients' blocks end; empty for those made whole.
   SmallVector<SmallVector<int64_t>> blocks;
   Attribute optimizer;
@@ -96,8 +98,9 @@ private:
   TrainingAttr training;
   Settings settings;
   MeshAxes mesh;
-  /// From a parameter to its compute type, and to its gradient's position.
-  DenseMap<StringAttr, Type> computeTypes;
+  /// From a parameter to its compute type, and to its gradient's type and
+  /// position.
+  DenseMap<StringAttr, Type> computeTypes, gradientTypes;
   DenseMap<StringAttr, unsigned> readiness;
   /// Boundaries between chunks of a stage that stand before the gradient.
   DenseMap<StringAttr, unsigned> passes;
@@ -149,6 +152,8 @@ LogicalResult Partitioner::collectUses() {
       return WalkResult::advance();
     StringAttr name = gradient.getParameterAttr().getAttr();
     readiness[name] = position++;
+    gradientTypes[name] =
+        cast<RankedTensorType>(gradient.getValue().getType()).getElementType();
     passes[name] = pass;
     if (!gradient.isBlock())
       return WalkResult::advance();
@@ -248,6 +253,7 @@ LogicalResult Partitioner::collectGroups() {
                << parameter.getElements();
       group.blocks.push_back(ends);
       group.optimizer = optimizer;
+      group.gradientType = gradientTypes.lookup(name);
     }
   }
   return success();
@@ -401,15 +407,18 @@ void Partitioner::createPartition(const Group &group, Type computeType,
   }
   OpBuilder builder(step);
   // Sums over micro-batches are f32; a single one is stored as it is computed.
+  const Type wireType = group.gradientType ? group.gradientType : computeType;
   Type gradientType =
-      training.getAccumulation() > 1 ? builder.getF32Type() : computeType;
+      training.getAccumulation() > 1 ? builder.getF32Type() : wireType;
   std::string name = "p" + std::to_string(index);
   while (SymbolTable::lookupSymbolIn(module, name))
     name += "_";
   auto partition = PartitionOp::create(
       builder, step.getLoc(), name, layout, group.over, group.cut, group.parts,
       training.getStage(), flat.segments, builder.getArrayAttr(members),
-      computeType, gradientType, group.parameterTier, group.quantization,
+      computeType, gradientType,
+      wireType == computeType ? TypeAttr() : TypeAttr::get(wireType),
+      group.parameterTier, group.quantization,
       settings.splitMaster && group.optimizer && computeType.isBF16(),
       group.optimizer, /*states=*/ArrayAttr(),
       /*errors=*/DenseI64ArrayAttr(), group.stages, /*at=*/DictionaryAttr());

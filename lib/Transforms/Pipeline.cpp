@@ -59,6 +59,8 @@ static void addOperationPasses(OpPassManager &manager,
   DifferentiateOptions differentiate;
   differentiate.ignoreUnusedParameters = config.ignoreUnusedParameters;
   manager.addPass(createDifferentiate(differentiate));
+  if (config.widensGradients())
+    manager.addPass(createWidenGradients());
   if (config.givenGradients)
     manager.addPass(
         createTakeGradients({stringify(*config.givenGradients).str()}));

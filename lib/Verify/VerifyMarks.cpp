@@ -37,14 +37,21 @@ static LogicalResult verifyMark(ParameterOp parameter, PartitionOp owner) {
 
 static LogicalResult verifyGradient(const Tables &tables, GradientOp gradient) {
   PartitionOp owner = tables.ownerOf(gradient.getParameterAttr());
-  if (owner && owner.isTrainable())
+  Type type =
+      cast<RankedTensorType>(gradient.getValue().getType()).getElementType();
+  if (owner && owner.isTrainable() && type == owner.getWireType())
     return success();
   InFlightDiagnostic error = gradient.emitOpError("is the gradient of ")
                              << gradient.getParameterAttr() << ", which ";
-  if (!owner)
-    return error << "is in no 'zero.partition'";
-  error << "@" << owner.getSymName() << " does not train";
-  error.attachNote(owner.getLoc()) << "its partition";
+  if (owner && owner.isTrainable())
+    error << "travels in " << owner.getWireType() << ", and has elements of "
+          << type << "; wanted one type for both";
+  else if (!owner)
+    error << "is in no 'zero.partition'";
+  else
+    error << "@" << owner.getSymName() << " does not train";
+  if (owner)
+    error.attachNote(owner.getLoc()) << "its partition";
   return error;
 }
 
@@ -92,9 +99,10 @@ static LogicalResult verifyLoad(const Tables &tables, LoadOp load) {
   return error;
 }
 
-/// Sums over micro-batches are f32; one gradient has the parameter's type.
+/// Sums over micro-batches are f32; one gradient has the type that it travels
+/// in.
 static LogicalResult verifyStored(const Tables &tables, PartitionOp partition) {
-  Type wanted = partition.getComputeType();
+  Type wanted = partition.getWireType();
   if (tables.training.getAccumulation() > 1)
     wanted = Float32Type::get(partition.getContext());
   if (partition.getGradientType() == wanted)
@@ -102,7 +110,7 @@ static LogicalResult verifyStored(const Tables &tables, PartitionOp partition) {
   return partition.emitOpError("stores gradients as ")
          << partition.getGradientType() << ", wanted " << wanted << ", for "
          << tables.training.getAccumulation() << " micro-batches an update of "
-         << "parameters of " << partition.getComputeType();
+         << "parameters with gradients of " << partition.getWireType();
 }
 
 LogicalResult verify::verifyMarks(const Tables &tables) {

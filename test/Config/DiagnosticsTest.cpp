@@ -389,21 +389,37 @@ TEST(Diagnostics, GradientsTravelInOneType) {
             "c.json:3: error: communication_data_type: the gradients of 2 "
             "micro-batches are added up before they travel at stage 0, and "
             "travel as the f32 sum; give \"fp32\", or leave it out\n");
-  const std::string wide =
-      "c.json:3: error: communication_data_type: found \"fp32\", wanted "
-      "\"bf16\": gradients of a micro-batch travel as they are computed; only "
-      "the f32 sums of several micro-batches travel in f32, at stages 0 and 1 "
-      "without zero.deterministic. Leave it out\n";
+  const std::string narrow =
+      "c.json:3: error: communication_data_type: found \"fp16\", wanted "
+      "\"bf16\" or \"fp32\": gradients of a micro-batch travel as they are "
+      "computed, or in f32\n";
   for (
       const char *other :
       {R"("zero_optimization": {"stage": 1})",
        R"("gradient_accumulation_steps": 2, "zero": {"deterministic": true})",
        R"("gradient_accumulation_steps": 2, "zero_optimization": {"stage": 2})",
        R"("gradient_accumulation_steps": 2, "zero_optimization": {"stage": 3})"})
-    EXPECT_EQ(invalid(R"("bf16": {"enabled": true}, )" + std::string(other) +
-                          ",\n\"communication_data_type\": \"fp32\"",
-                      2),
-              wide);
+  {
+    const std::string start =
+        R"("optimizer": {}, "bf16": {"enabled": true}, )" + std::string(other) +
+        ",\n\"communication_data_type\": ";
+    EXPECT_EQ(invalid(start + "\"fp16\"", 2), narrow);
+    Parsed wide = parseWithBatch(start + "\"fp32\"", 2);
+    EXPECT_EQ(wide.messages, "");
+    ASSERT_TRUE(wide.config.has_value());
+    EXPECT_TRUE(wide.config->widensGradients());
+  }
+  EXPECT_EQ(invalid(R"("communication_data_type": "bf16")", 2),
+            "c.json:2: error: communication_data_type: found \"bf16\", wanted "
+            "\"fp32\": gradients of a micro-batch travel as they are computed, "
+            "or in f32\n");
+  EXPECT_EQ(invalid(R"("bf16": {"enabled": true},
+    "zero_optimization": {"stage": 3, "zero_quantized_gradients": true},
+    "communication_data_type": "fp32")",
+                    2),
+            "c.json:4: error: communication_data_type: asks for gradients in "
+            "f32, and zero_optimization.zero_quantized_gradients for 4 bits; "
+            "leave one of them out\n");
 }
 
 TEST(Diagnostics, OneRankSendsNothing) {

@@ -11,6 +11,10 @@ Usage: train_equal.py <folder> <precision> <ranks> <kind>
               kept and split masters (bf16), against stage 0
   blocks      one micro-batch an update, of few tokens, gradients in blocks of
               rows, against stage 0
+  wide        one micro-batch an update, whose gradients of 16 bits travel in f32,
+              at all stages
+  sums        the same of mlp.mlir, in bf16 against one rank that adds up as many
+              micro-batches as there are ranks
   dropout     all stages of a model with dropout; another rank count drops the
               same elements, so its losses are the same but for rounding
   recompute   activations that are recomputed, at all stages of a model with
@@ -46,7 +50,7 @@ def setups(folder, precision, ranks, kind):
         wider = ["--layers", "3", "--width", "64", "--sequence", "64"]
         common["model"] = generate(folder, "dropout", *TINY, "--dropout", "0.2",
                                    *(wider if kind == "recompute" else ()))
-    elif kind == "plain":
+    elif kind in ("plain", "sums"):
         common["model"] = "mlp.mlir"
     elif kind == "blocks":
         common["model"] = generate(folder, "blocks", *TINY, "--layers", "2",
@@ -75,6 +79,16 @@ def setups(folder, precision, ranks, kind):
             setup(2, layout="contiguous", reduce_bucket_size=1000),
             setup(2, reduce_bucket_size=2500, overlap_comm=True),
             setup(3, reduce_bucket_size=2500, overlap_comm=True)]
+    if kind in ("wide", "sums"):
+        accumulation = 1
+        wide = {"communication_data_type": "fp32"}
+        single = [Setup(0, 1, precision, ranks, True, **common)] * (kind == "sums")
+        return single + [
+            setup(stage, overlap_comm=overlap, reduce_bucket_size=4000, **wide)
+            for stage in range(4) for overlap in (False, True)] + [
+            setup(2, layout="contiguous", reduce_bucket_size=1000, **wide),
+            setup(3, reduce_bucket_size=1100, **wide),
+            setup(2, offload_optimizer={"device": "cpu"}, **wide)]
     if kind == "dropout":
         return [setup(stage) for stage in range(4)]
     if kind == "trivial":
@@ -149,8 +163,8 @@ def main():
     if kind == "mpi":
         cases.insert(0, (cases[0][0], False))
     first, schedules = None, set()
-    untrained = kind in ("blocks", "dropout", "recompute", "plain")
-    data = digits(folder) if kind == "plain" else "tiny.txt"
+    untrained = kind in ("blocks", "dropout", "recompute", "plain", "sums")
+    data = digits(folder) if kind in ("plain", "sums") else "tiny.txt"
     for setup, mpi in cases:
         run = execute(folder, setup, data=data, steps=STEPS, mpi=mpi,
                       weights=None if untrained else "tiny-gpt.safetensors",

@@ -144,6 +144,8 @@ class Setup:
                 "number_checkpoints": options["number_checkpoints"]}
         if "scheduler" in options:
             result["scheduler"] = options["scheduler"]
+        if "communication_data_type" in options:
+            result["communication_data_type"] = options["communication_data_type"]
         if self.precision == "bf16":
             result["bf16"] = {"enabled": True}
         if self.precision == "f16":

@@ -243,6 +243,12 @@ struct TrainConfig {
     return stage >= 2 || deterministic || accumulation == 1;
   }
 
+  /// Whether gradients of a micro-batch travel in f32, whatever they are
+  /// computed in.
+  bool widensGradients() const {
+    return reducesEveryMicroBatch() && communicationType == zrt::DataType::F32;
+  }
+
   /// Ranks of a group of these axes of the mesh.
   int64_t ranksOf(const std::vector<std::string> &axes) const {
     int64_t product = 1;

@@ -71,9 +71,9 @@ def : Key<"gradient_allreduce_op", Choice, "\"mean\"",
     "how gradients are combined over ranks">, OneOf<["mean", "sum"]>,
     Refused<"updates use the mean; scale the learning rate instead">;
 def : Key<"communication_data_type", Choice, "null",
-    "type that gradients travel in; must be the one that they have: the compute "
-    "type, or fp32 where several micro-batches are added up before (stages 0 and 1 "
-    "without zero.deterministic)">,
+    "type that gradients travel in: the compute type, or fp32; where several "
+    "micro-batches are added up before (stages 0 and 1 without zero.deterministic), "
+    "always fp32">,
     OneOf<FloatTypes.words>, Written<[{writeType(config.communicationType)}]>;
 def : Key<"seq_parallel_communication_data_type", Choice, "\"fp32\"",
     "type of sequence-parallel communication">, OneOf<FloatTypes.words>,

@@ -220,6 +220,28 @@ def Differentiate : Pass<"zero-differentiate", "::mlir::ModuleOp"> {
     "if false, it is an error">];
 }
 
+def WidenGradients : Pass<"zero-widen-gradients", "::mlir::ModuleOp"> {
+  let summary = "Have gradients travel in f32";
+  let description = [{
+    Extends each gradient of a 16-bit parameter to f32 before `zero.gradient` takes it. So
+    gradients of a micro-batch are reduced, and stored, in f32: sums over ranks are not
+    rounded to 16 bits, for twice the bytes on the link and in buckets.
+    `zero-partition` says of each partition, in `wire`, that its gradients are wider than
+    its parameters.
+
+    - Needs: `zero-differentiate` ran; nothing of what starts or stores gradients did.
+    - Leaves: the schedule, with gradients of f32.
+    - Not done here: what computes a gradient still gives it in its own type.
+
+    ```mlir
+    zero.gradient @w, %dw : tensor<4x3xbf16>                    // before
+    %0 = arith.extf %dw : tensor<4x3xbf16> to tensor<4x3xf32>   // after
+    zero.gradient @w, %0 : tensor<4x3xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TakeGradients : Pass<"zero-take-gradients", "::mlir::ModuleOp"> {
   let summary = "Take gradients of micro-batches from outside";
   let description = [{

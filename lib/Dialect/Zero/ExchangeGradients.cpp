@@ -141,7 +141,7 @@ ExchangeGradientsOp::verifySymbolUses(SymbolTableCollection &tables) {
   for (const PackedPieces &cut : getPieces(partition))
     wanted.push_back(RankedTensorType::get(
         {cut.pieces * cut.piece}, isWithin ? Float32Type::get(getContext())
-                                           : partition.getComputeType()));
+                                           : partition.getWireType()));
   auto expected = PendingType::get(getContext(), wanted);
   if (getPending().getType() == expected) // (C4)
     return success();

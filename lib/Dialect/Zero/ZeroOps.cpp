@@ -489,7 +489,8 @@ LogicalResult YieldOp::verify() {
 // Uses of parameters
 //===----------------------------------------------------------------------===//
 
-/// (C1) and (C2) of operations that use `symbol` as a tensor of `type`.
+/// (C1) and (C2) of operations that use `symbol` as a tensor of `type`, which
+/// may be a gradient.
 static LogicalResult verifyParameterUse(Operation *op, FlatSymbolRefAttr symbol,
                                         Type type,
                                         SymbolTableCollection &tables) {
@@ -501,7 +502,8 @@ static LogicalResult verifyParameterUse(Operation *op, FlatSymbolRefAttr symbol,
   RankedTensorType declared = parameter.getTensorType();
   Type element = tensor.getElementType();
   bool convertible = element == declared.getElementType() || element.isBF16() ||
-                     element.isF16();
+                     element.isF16() ||
+                     (element.isF32() && isa<GradientOp>(op));
   if (tensor.getShape() == declared.getShape() && convertible)
     return success();
   InFlightDiagnostic error = op->emitOpError("has type ")

@@ -202,6 +202,14 @@ LogicalResult PartitionOp::verify() {
     if (!isa<FloatType>(type))
       return emitOpError("holds parameters or gradients of ")
              << type << ", wanted a float type such as f32";
+  if (std::optional<Type> wire = getWire();
+      wire && !(isTrainable() && isa<FloatType>(*wire) &&
+                wire->getIntOrFloatBitWidth() >
+                    getComputeType().getIntOrFloatBitWidth()))
+    return emitOpError("has gradients that travel in ")
+           << *wire << ", and computes in " << getComputeType()
+           << (isTrainable() ? "; wanted a wider float type"
+                             : " and is not trained; wanted no 'wire'");
   if (getStage() < 0 || getStage() > 3)
     return emitOpError("is of stage ") << getStage() << ", wanted 0 to 3";
   if (segments.empty() || segments.front() != 0 || !llvm::is_sorted(segments))

@@ -106,7 +106,9 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     as `#zero.quantization` describes, from where gathers take it as it is. `errors` are what each step of an exchange with feedback keeps of this
     rank's gradients: bf16, one for so many elements of the flat space as the list
     says. `stages` are those of a pipeline that have the same partition: what is true of its
-    member is true of each. `at` gives the places of parameters, gradients and errors.
+    member is true of each. `wire` is the type in which gradients of a micro-batch travel
+    where it is not the compute type. `at` gives the places of parameters, gradients and
+    errors.
 
     Constraints
     - (C1) segments begin at 0 and do not decrease; except in `whole`, each is a
@@ -118,7 +120,8 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     - (C6) `cut` has axes of `over`, in their order; both are of the mesh.
     - (C7) the states are those of the optimizer, in its order; ranges of a state
       cover the flat space and are cut at segment boundaries.
-    - (C8) `compute` and `gradient` are float types.
+    - (C8) `compute` and `gradient` are float types, and so is `wire`, which is wider than
+      `compute`; the partition is trained.
     - (C9) parameters that are not on the device are sharded; where they are
       trained, no state is on the device.
     - (C10) errors are of a trained partition in `parameter`: one for each element,
@@ -143,14 +146,14 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Zero_Layout:$layout,
       Zero_AxesAttr:$over, Zero_AxesAttr:$cut, OptionalAttr<Zero_AxesAttr>:$parts, I64Attr:$stage, DenseI64ArrayAttr:$segments,
-      ArrayAttr:$members, TypeAttr:$compute_type, TypeAttr:$gradient_type,
+      ArrayAttr:$members, TypeAttr:$compute_type, TypeAttr:$gradient_type, OptionalAttr<TypeAttr>:$wire,
       DefaultValuedAttr<Zero_Tier, "MemoryTier::Device">:$parameter_tier,
       OptionalAttr<Zero_QuantizationAttr>:$quantized, UnitAttr:$split_master, OptionalAttr<AnyAttr>:$optimizer,
       OptionalAttr<ArrayAttr>:$states, OptionalAttr<DenseI64ArrayAttr>:$errors,
       OptionalAttr<DenseI64ArrayAttr>:$stages, OptionalAttr<DictionaryAttr>:$at);
   let assemblyFormat = [{
     $sym_name $layout `over` custom<Owners>($over, $cut) (`parts` $parts^)? `stage` $stage `segments` $segments
-    `members` $members `compute` $compute_type `gradient` $gradient_type
+    `members` $members `compute` $compute_type `gradient` $gradient_type (`wire` $wire^)?
     (`parameters` `on` $parameter_tier^)? (`quantized` $quantized^)? (`split` $split_master^)? (`optimizer` $optimizer^)?
     (`states` custom<States>($states)^)? (`errors` $errors^)? (`stages` $stages^)? (`at` $at^)? attr-dict
   }];
@@ -162,6 +165,8 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     /// Elements of the flat space, padding included.
     int64_t getFlatElements() { return getSegments().back(); }
     bool isTrainable() { return getOptimizer().has_value(); }
+    /// The type of a micro-batch's gradients, in which they travel.
+    ::mlir::Type getWireType() { return getWire().value_or(getComputeType()); }
     /// Slices of a segment: the ranks of a group over which states are cut.
     int64_t getSlices() { return getCut().getSize(); }
     /// The axes of slices where they are not those of the mesh: of parameters that
