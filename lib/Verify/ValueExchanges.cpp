@@ -138,12 +138,14 @@ LogicalResult Values::visitReduce(Operation *op, AxesAttr over) {
   return success();
 }
 
-/// Each rank takes one index.
+/// Each rank takes one index. Where that is of the front, what it takes may
+/// have been behind it: what reshapes it says which dimension has the part.
 static void makeOwn(SliceValueOp op, const State &whole, State &part) {
   part.isOwn = true;
-  part.gathered.sizes.push_back(
-      whole.stride ? whole.stride
-                   : strideOf(op.getValue(), op.getCut().getDim()));
+  const int64_t dim = op.getCut().getDim();
+  if (dim == 0)
+    part.gathered.sizes.push_back(whole.stride ? whole.stride
+                                               : strideOf(op.getValue(), dim));
   DenseIntElementsAttr numbers;
   auto type = cast<RankedTensorType>(op.getValue().getType());
   if (type.getRank() == 1 && matchPattern(op.getValue(), m_Constant(&numbers)))

@@ -183,11 +183,14 @@ int64_t verify::findFrontStride(Operation *op, int64_t ranks) {
              : 0;
 }
 
-/// The dimensions that are cut where what is around is.
+/// The dimensions that are cut where what is around is. A number has none.
 static std::optional<State> reshapeOwn(ArrayRef<int64_t> shape,
                                        const State &operand) {
-  if (!operand.numbers.empty() && shape.empty())
-    return operand;
+  if (!operand.numbers.empty() && shape.empty()) {
+    State number = operand;
+    number.layouts.clear();
+    return number;
+  }
   State result = partOfBlock(shape, operand.gathered.sizes.front());
   if (result.layouts.empty())
     return std::nullopt;

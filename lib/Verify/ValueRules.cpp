@@ -131,6 +131,11 @@ std::optional<State> Rule::cutResult(const Way &way, unsigned result) {
   return countsAddendsOnce() ? std::optional(State::term()) : std::nullopt;
 }
 
+static bool hasTerm(ArrayRef<State> states) {
+  return llvm::any_of(
+      states, [](const State &state) { return state.kind == State::Term; });
+}
+
 /// The results of one way to read all operands.
 void Rule::finish(const Way &way) {
   if (!fitsKinds(way) || !fitsOperands(way))
@@ -142,8 +147,7 @@ void Rule::finish(const Way &way) {
       return;
     results.push_back(*state);
   }
-  bool hasTerms = llvm::any_of(
-      results, [](const State &state) { return state.kind == State::Term; });
+  bool hasTerms = hasTerm(results);
   for (auto [index, state] : llvm::enumerate(operands))
     if (state.kind == State::Term &&
         (!hasTerms || !factors.operands[index].isAddend)) {
@@ -188,7 +192,7 @@ void Rule::addWays(unsigned operand, Way way) {
         fail("reads " + nameOf(operand) + ", which is " + describe(layout) +
              ", beside what is cut otherwise; wanted one cut for both");
     }
-  if (state.isOwn && !found)
+  if (state.isOwn && state.layouts.empty())
     return addWays(operand + 1, way);
   if (!isRead)
     fail("cannot take " + nameOf(operand) + ", which is " + describe(state) +
@@ -196,16 +200,17 @@ void Rule::addWays(unsigned operand, Way way) {
          "brings together");
 }
 
+/// What is known to be cut is read as that, and is one's own beside it: sums
+/// over what is cut are terms, and what needs the whole is refused.
 std::optional<States> Rule::cutResults() {
   Way way;
   way.dims.resize(operands.size());
   addWays(0, way);
-  if (!isOwn())
+  if (!isOwn() || !found || hasTerm(*found))
     return found;
   // Each rank computes with its own value.
-  bool isPart = found && llvm::all_of(*found, [](const State &state) {
-                  return state.kind == State::Cut;
-                });
+  bool isPart = llvm::all_of(
+      *found, [](const State &state) { return state.kind == State::Cut; });
   if (!isPart) {
     found = States(op->getNumResults());
     for (State &state : *found)

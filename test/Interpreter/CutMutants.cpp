@@ -18,14 +18,18 @@ class Lister {
 public:
   Lister(ModuleOp module, AxesAttr other) : module(module), other(other) {}
   std::vector<CutMutant> run();
+  std::vector<CutMutant> runSums();
 
 private:
+  void walk(llvm::function_ref<void(Operation *)> visit);
   void add(const Twine &name, Change change);
   template <typename OpT> void addSame(OpT op);
   template <typename OpT> void addOnce(OpT op);
   void addSum(AllReduceValueOp op);
   template <typename OpT> void addCut(OpT op);
   void addExchange(ExchangeValueOp op);
+  void addGather(GatherValueOp op);
+  void addNeedlessSum(Operation *op);
   void addParameter(ParameterOp op);
   void addGradient(GradientOp op);
 
@@ -118,6 +122,27 @@ void Lister::addSum(AllReduceValueOp op) {
     add("behind its reader", moveBehind);
 }
 
+/// The one operation between a gather and a slice of the same cut, where it can
+/// be given a part.
+static Operation *findBetween(GatherValueOp gather) {
+  Operation *reader = findReader(gather);
+  if (!reader || reader->getNumOperands() != 1 ||
+      reader->getNumResults() != 1 || !reader->hasOneUse())
+    return nullptr;
+  auto slice = dyn_cast<SliceValueOp>(*reader->getUsers().begin());
+  return slice && slice.getCut() == gather.getCut() ? reader : nullptr;
+}
+
+/// Each rank computes of its part what needs the whole.
+static void leaveApart(Operation *gather) {
+  Operation *reader = findReader(gather);
+  Operation *slice = *reader->getUsers().begin();
+  reader->setOperand(0, gather->getOperand(0));
+  reader->getResult(0).setType(slice->getResult(0).getType());
+  drop(slice);
+  gather->erase();
+}
+
 /// Half of each piece, twice as often; nothing where ranks have no two indices.
 static CutAttr halve(CutAttr cut) {
   SmallVector<int64_t> pieces;
@@ -200,6 +225,37 @@ void Lister::addExchange(ExchangeValueOp op) {
     add("with its sum behind", mixPlaces);
 }
 
+void Lister::addGather(GatherValueOp op) {
+  addCut(op);
+  if (op->getParentOfType<StepOp>().isModel() && op.getReplicated())
+    add("not replicated", [](Operation *changed) {
+      cast<GatherValueOp>(changed).setReplicated(false);
+    });
+  if (findBetween(op))
+    add("left apart", leaveApart);
+}
+
+/// A sum over ranks where there is none.
+void Lister::addNeedlessSum(Operation *op) {
+  auto isFloats = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && isa<FloatType>(tensor.getElementType());
+  };
+  if (op->getNumResults() == 0 || isa<AllReduceValueOp>(op) ||
+      op->getResult(0).use_empty() || !op->getParentOfType<StepOp>() ||
+      !isFloats(op->getResult(0).getType()))
+    return;
+  for (AxesAttr axes : listModelAxes(module))
+    add("summed", [=](Operation *changed) {
+      Value value = changed->getResult(0);
+      OpBuilder builder(changed->getContext());
+      builder.setInsertionPointAfter(changed);
+      auto sum = AllReduceValueOp::create(builder, changed->getLoc(),
+                                          value.getType(), value, axes);
+      value.replaceAllUsesExcept(sum.getResult(), sum);
+    });
+}
+
 void Lister::addParameter(ParameterOp op) {
   SmallVector<CutAttr, 2> all = op.getCutList();
   for (size_t index = 0; index < all.size(); ++index)
@@ -223,9 +279,16 @@ void Lister::addGradient(GradientOp op) {
   });
 }
 
-std::vector<CutMutant> Lister::run() {
+void Lister::walk(llvm::function_ref<void(Operation *)> visit) {
   module->walk<WalkOrder::PreOrder>([&](Operation *op) {
     place = op;
+    visit(op);
+    ++index;
+  });
+}
+
+std::vector<CutMutant> Lister::run() {
+  walk([&](Operation *op) {
     if (auto sum = dyn_cast<AllReduceValueOp>(op))
       addSum(sum);
     if (auto replicate = dyn_cast<ReplicateOp>(op))
@@ -236,13 +299,8 @@ std::vector<CutMutant> Lister::run() {
       addOnce(term);
     if (auto slice = dyn_cast<SliceValueOp>(op))
       addCut(slice);
-    if (auto gather = dyn_cast<GatherValueOp>(op)) {
-      addCut(gather);
-      if (op->getParentOfType<StepOp>().isModel() && gather.getReplicated())
-        add("not replicated", [](Operation *changed) {
-          cast<GatherValueOp>(changed).setReplicated(false);
-        });
-    }
+    if (auto gather = dyn_cast<GatherValueOp>(op))
+      addGather(gather);
     if (auto scatter = dyn_cast<ScatterValueOp>(op)) {
       addCut(scatter);
       add("of this rank's term", [](Operation *changed) {
@@ -261,12 +319,20 @@ std::vector<CutMutant> Lister::run() {
       addParameter(parameter);
     if (auto gradient = dyn_cast<GradientOp>(op))
       addGradient(gradient);
-    ++index;
   });
+  return std::move(mutants);
+}
+
+std::vector<CutMutant> Lister::runSums() {
+  walk([&](Operation *op) { addNeedlessSum(op); });
   return std::move(mutants);
 }
 
 std::vector<CutMutant> mlir::zero::listCutMutants(ModuleOp module,
                                                   AxesAttr other) {
   return Lister(module, other).run();
+}
+
+std::vector<CutMutant> mlir::zero::listNeedlessSums(ModuleOp module) {
+  return Lister(module, /*other=*/{}).runSums();
 }

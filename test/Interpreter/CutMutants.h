@@ -1,8 +1,8 @@
 //===- CutMutants.h - models that are cut wrongly ---------------*- C++ -*-===//
 //
 // Changes of what one rank computes, each in one place: exchanges that are
-// missing, doubled, of other groups, dimensions or pieces, or behind what reads
-// them.
+// missing, doubled, of other groups, dimensions or pieces, behind what reads
+// them, or where there were none.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_TEST_INTERPRETER_CUTMUTANTS_H
@@ -25,6 +25,10 @@ struct CutMutant {
 /// Mutants of a model that is cut, or of one that is differentiated as well.
 /// `other`: axes that the model is not cut over.
 std::vector<CutMutant> listCutMutants(ModuleOp module, AxesAttr other);
+
+/// Mutants that add up what ranks have of a value where nothing does; some
+/// change nothing, as where that is zero.
+std::vector<CutMutant> listNeedlessSums(ModuleOp module);
 
 } // namespace mlir::zero
 

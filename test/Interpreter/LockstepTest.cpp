@@ -80,9 +80,29 @@ void judgeMutants(Model &model, ModuleOp cut, llvm::function_ref<bool()> finish,
   EXPECT_GT(rejected, few);
 }
 
+/// Needless sums that are accepted change nothing.
+void judgeSums(Model &model, ModuleOp cut, llvm::function_ref<bool()> finish) {
+  int64_t rejected = 0;
+  for (const CutMutant &mutant : listNeedlessSums(cut)) {
+    model.local = cut.clone();
+    mutant.change(*model.local);
+    if (!isAccepted(model)) {
+      ++rejected;
+      continue;
+    }
+    EXPECT_TRUE(finish() && findDistance(model) <= kNear &&
+                findDistance(model, /*evaluating=*/true) <= kNear)
+        << mutant.name;
+  }
+  EXPECT_GT(rejected, 50);
+}
+
+using Judge = llvm::function_ref<void(Model &, ModuleOp cut,
+                                      llvm::function_ref<bool()> finish)>;
+
 /// Before and after gradients are made.
-void judge(StringRef name, ArrayRef<std::pair<StringRef, int64_t>> axes,
-           int64_t few = 10) {
+void judgeWith(Judge judge, StringRef name,
+               ArrayRef<std::pair<StringRef, int64_t>> axes) {
   SCOPED_TRACE(name.str());
   const std::string path = (ZERO_CUT_MODELS "/" + name + ".mlir").str();
   Model model;
@@ -92,12 +112,21 @@ void judge(StringRef name, ArrayRef<std::pair<StringRef, int64_t>> axes,
   ASSERT_TRUE(model.cutOnly(path, mesh));
   EXPECT_TRUE(isAccepted(model));
   OwningOpRef<ModuleOp> cut = model.local->clone();
-  judgeMutants(model, *cut, [&] { return model.finish(); }, few);
+  judge(model, *cut, [&] { return model.finish(); });
   model.local = cut->clone();
   ASSERT_TRUE(model.finish());
   EXPECT_TRUE(isAccepted(model));
   OwningOpRef<ModuleOp> differentiated = model.local->clone();
-  judgeMutants(model, *differentiated, [] { return true; }, few);
+  judge(model, *differentiated, [] { return true; });
+}
+
+void judge(StringRef name, ArrayRef<std::pair<StringRef, int64_t>> axes,
+           int64_t few = 10) {
+  judgeWith(
+      [=](Model &model, ModuleOp cut, llvm::function_ref<bool()> finish) {
+        judgeMutants(model, cut, finish, few);
+      },
+      name, axes);
 }
 
 void judgeAxis(StringRef name, StringRef axis, int64_t size = 2,
@@ -195,6 +224,19 @@ TEST(LockstepTest, SequencesAreTheirPositions) {
   for (StringRef name : {"gpt2", "llama"})
     check((ZERO_CUT_MODELS "/" + name + ".mlir").str(),
           {{"data", 1}, {"sequence", 4}});
+}
+
+/// A rank that has one position has one index of what is cut, which may be any
+/// dimension of one index, and an element of its own. Sums over positions are
+/// sums over ranks all the same.
+TEST(LockstepTest, RanksHaveOnePosition) {
+  for (StringRef name : {"gpt2", "llama"})
+    check((ZERO_CUT_MODELS "/" + name + ".mlir").str(),
+          {{"data", 1}, {"sequence", 16}});
+  for (StringRef name : {"weights", "llama"}) {
+    judge(name, {{"data", 1}, {"sequence", 16}}, /*few=*/2);
+    judgeWith(judgeSums, name, {{"data", 1}, {"sequence", 16}});
+  }
 }
 
 /// What attention drops of its weights, nn.dropout drops of a tensor of them.

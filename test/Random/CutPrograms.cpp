@@ -94,7 +94,8 @@ bool CutPrograms::runCut(const std::string &path, const AxisSizes &mesh) {
   bool isClean = true;
   for (auto [original, isFinished] :
        {std::pair(*cut, false), std::pair(*differentiated, true)}) {
-    const std::vector<CutMutant> mutants = listCutMutants(original, other);
+    std::vector<CutMutant> mutants = listCutMutants(original, other);
+    llvm::append_range(mutants, listNeedlessSums(original));
     for (size_t i = 0; i < mutantsEach && !mutants.empty(); ++i) {
       const CutMutant &mutant = mutants[random() % mutants.size()];
       model.local = original.clone();

@@ -150,8 +150,11 @@ class Programs:
             both.pop(key, None)
             own.pop(key, None)
         if any(axis in mesh for axis in ("tensor", "sequence", "expert", "pipe")):
+            # Also over as many ranks as there are positions.
             both["mesh"] = choose.choice(
-                CUT_MESHES + EXPERT_MESHES * ("nn.dispatch" in model.operations)
+                CUT_MESHES
+                + (f"data=1,sequence={model.positions}",) * 2
+                + EXPERT_MESHES * ("nn.dispatch" in model.operations)
             )
             # One stage has all of its passes in flight, and no state of others.
             stage = {"stage": min(own["stage"], 1)} if "pipe" in both["mesh"] else own

@@ -730,3 +730,65 @@ zero.step @uniform(%x: tensor<8xf32> {zero.input = "x"}) {
   // expected-error @below {{over #zero.axes<tensor = 2> yields value 0, which is the term of a sum on each rank; wanted the same on all ranks}}
   zero.yield %l : tensor<f32>
 }
+
+// -----
+
+// A rank that has one position of a dimension has a part of it all the same.
+zero.mesh @mesh <data = 2, sequence = 8>
+zero.parameter @table : tensor<16x4xf32> = #zero.ones
+zero.step @one_position(%x: tensor<3x8xi32> {zero.input = "x"}) {
+  %w = zero.load @table : tensor<16x4xf32>
+  %o = zero.slice_value %x cut <dim 1 of [8] over <sequence = 8>> : tensor<3x8xi32> -> tensor<3x1xi32>
+  %e = nn.embedding %o, %w : (tensor<3x1xi32>, tensor<16x4xf32>) -> tensor<3x1x4xf32>
+  // expected-error @below {{needs all of dimension 1 of operand 0, and each rank has a part; wanted the whole, which 'zero.gather_value' brings together}}
+  %c = nn.cumsum %e dim 1 : tensor<3x1x4xf32>
+  %l = nn.reduce sum %c dims [0, 1, 2] : (tensor<3x1x4xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// A sum over positions is one over ranks, where each has one as well.
+zero.mesh @mesh <data = 2, sequence = 8>
+zero.parameter @table : tensor<16x4xf32> = #zero.ones
+zero.step @sum_of_positions(%x: tensor<3x8xi32> {zero.input = "x"}) {
+  %w = zero.load @table : tensor<16x4xf32>
+  %o = zero.slice_value %x cut <dim 1 of [8] over <sequence = 8>> : tensor<3x8xi32> -> tensor<3x1xi32>
+  %e = nn.embedding %o, %w : (tensor<3x1xi32>, tensor<16x4xf32>) -> tensor<3x1x4xf32>
+  %p = nn.reduce sum %e dims [1] : (tensor<3x1x4xf32>) -> tensor<3x4xf32>
+  %s = zero.all_reduce_value %p over <sequence = 8> : tensor<3x4xf32>
+  %l = nn.reduce sum %s dims [0, 1] : (tensor<3x4xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+zero.mesh @mesh <data = 2, sequence = 8>
+zero.parameter @table : tensor<16x4xf32> = #zero.ones
+zero.step @no_sum_of_positions(%x: tensor<3x8xi32> {zero.input = "x"}) {
+  %w = zero.load @table : tensor<16x4xf32>
+  %o = zero.slice_value %x cut <dim 1 of [8] over <sequence = 8>> : tensor<3x8xi32> -> tensor<3x1xi32>
+  %e = nn.embedding %o, %w : (tensor<3x1xi32>, tensor<16x4xf32>) -> tensor<3x1x4xf32>
+  %p = nn.reduce sum %e dims [1] : (tensor<3x1x4xf32>) -> tensor<3x4xf32>
+  %b = nn.broadcast %p dims [0, 2] : (tensor<3x4xf32>) -> tensor<3x1x4xf32>
+  // expected-error @below {{reads operand 1, the term of a sum, beside parts; wanted the sum, which 'zero.all_reduce_value' makes}}
+  %y = arith.addf %e, %b : tensor<3x1x4xf32>
+  %l = nn.reduce sum %y dims [0, 1, 2] : (tensor<3x1x4xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// A number of each rank's, and the term of a sum.
+zero.mesh @mesh <data = 2, tensor = 2>
+zero.step @own_beside_term(%x: tensor<4x16xf32> {zero.input = "x"}) {
+  %n = arith.constant dense<[0, 8]> : tensor<2xi32>
+  %o = zero.slice_value %n cut <dim 0 of [2] over <tensor = 2>> : tensor<2xi32> -> tensor<1xi32>
+  %i = tensor.collapse_shape %o [] : tensor<1xi32> into tensor<i32>
+  %f = arith.sitofp %i : tensor<i32> to tensor<f32>
+  %p = zero.slice_value %x cut <dim 1 of [16] over <tensor = 2>> : tensor<4x16xf32> -> tensor<4x8xf32>
+  %t = nn.reduce sum %p dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  // expected-error @below {{over #zero.axes<tensor = 2> reads operand 1, the term of a sum, beside parts; wanted the sum, which 'zero.all_reduce_value' makes}}
+  %y = arith.mulf %f, %t : tensor<f32>
+  zero.yield %y : tensor<f32>
+}
