@@ -168,3 +168,49 @@ zero.step @pad(%x: tensor<10xf32>) {
   %loss = nn.reduce sum %y dims [0] : (tensor<10xf32>) -> tensor<f32>
   zero.yield %loss : tensor<f32>
 }
+
+// -----
+
+zero.parameter @a : tensor<8xf32> = #zero.ones
+zero.step @slice(%x: tensor<4xf32>) {
+  %a = zero.load @a : tensor<8xf32>
+  %one = arith.constant 1 : index
+  // expected-error @+1 {{has dynamic offsets, sizes or strides, and only the gradient of a static slice is known: give them as attributes}}
+  %y = tensor.extract_slice %a[%one] [4] [1] : tensor<8xf32> to tensor<4xf32>
+  %loss = nn.reduce sum %y dims [0] : (tensor<4xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+zero.parameter @a : tensor<8xf32> = #zero.ones
+zero.step @reshape(%shape: tensor<1xi32>) {
+  %a = zero.load @a : tensor<8xf32>
+  // expected-error @+1 {{has a dynamic shape, and only the gradient of a static reshape is known: give both types as ranked tensors of static shape}}
+  %y = tensor.reshape %a(%shape) : (tensor<8xf32>, tensor<1xi32>) -> tensor<?xf32>
+  %c = tensor.cast %y : tensor<?xf32> to tensor<8xf32>
+  %loss = nn.reduce sum %c dims [0] : (tensor<8xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+// Positions of a maximum are compared in f32.
+zero.parameter @a : tensor<16777217xf32> = #zero.ones
+zero.step @maximum(%x: tensor<f32>) {
+  %a = zero.load @a : tensor<16777217xf32>
+  // expected-error @+1 {{the gradient of a maximum over 16777217 elements is wanted, possible are at most 16777216; reduce in two operations}}
+  %loss = nn.reduce max %a dims [0] : (tensor<16777217xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+zero.parameter @m : tensor<3x4xf32> = #zero.ones
+zero.step @mask(%q: tensor<2x3x2x2xf32>, %k: tensor<2x4x2x2xf32>) {
+  %m = zero.load @m : tensor<3x4xf32>
+  // expected-error @+1 {{a gradient is wanted for mask, which has none; add a trained bias to the scores of nn.matmul and nn.softmax}}
+  %o, %lse = nn.attention %q, %k, %k mask %m scale 0.5 : (tensor<2x3x2x2xf32>, tensor<2x4x2x2xf32>, tensor<2x4x2x2xf32>, tensor<3x4xf32>) -> (tensor<2x3x2x2xf32>, tensor<2x2x3xf32>)
+  %loss = nn.reduce sum %o dims [0, 1, 2, 3] : (tensor<2x3x2x2xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}

@@ -35,3 +35,27 @@ func.func private @element(%x: tensor<4xf8E4M3FN>) -> tensor<4xf8E4M3FN> {
   } -> tensor<4xf8E4M3FN>
   return %y : tensor<4xf8E4M3FN>
 }
+
+// -----
+
+// expected-error @+1 {{kernel wants one block}}
+func.func private @blocks(%x: tensor<4xf32>) -> tensor<4xf32> {
+  cf.br ^bb1
+^bb1:
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+func.func private @sum(%x: tensor<4x8xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  // expected-error @+1 {{kernel wants static, parallel loops only}}
+  %y = linalg.generic {
+      indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>],
+      iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4x8xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}

@@ -340,3 +340,38 @@ zero.step @planning_machine(%x: tensor<f32>) training #zero.training<stage = 0, 
 
 // expected-error @+1 {{least_bytes is -1, wanted}}
 "test.holds"() {files = #zero.files<folder = "/s", least_bytes = -1>} : () -> ()
+
+// -----
+
+// expected-error @+2 {{gradients_within is #zero.axes<replica = 2>, and there are no quantized_gradients}}
+// expected-error @+1 {{failed to parse Zero_TrainingAttr parameter 'planning'}}
+zero.step @gradients_within(%x: tensor<f32>) training #zero.training<stage = 2, ranks = 2, planning = <gradients_within = <replica = 2>>> {
+}
+
+// -----
+
+// expected-error @+1 {{ratio is 5.000000e-01, wanted 1 with 'parameters', which only the host updates}}
+"test.holds"() {offload = #zero.offload<ratio = 0.5, parameters = true>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{parameter_files is given without 'parameters'}}
+"test.holds"() {offload = #zero.offload<parameter_files = <>>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{parameter_files is given without 'files', which says where they are}}
+"test.holds"() {offload = #zero.offload<parameters = true, parameter_files = <>>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{found no axes, wanted at least one}}
+zero.mesh @mesh <>
+
+// -----
+
+func.func @places(%x: tensor<4xf32>) {
+  // expected-error @+1 {{attribute 'zero.at' must be an array of #zero.at, one a buffer}}
+  %0 = arith.addf %x, %x {zero.at = 3 : i64} : tensor<4xf32>
+  return
+}

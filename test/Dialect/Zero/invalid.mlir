@@ -631,3 +631,18 @@ zero.step @launch_of_nothing(%x: tensor<4xf32>) {
 zero.mesh @mesh <pipe = 3, data = 1> stage 1 order "1f1b"
 // expected-error @+1 {{is in stages [0, 2], wanted two or more, rising, among them that of its module, and no average}}
 zero.parameter @w : tensor<4xf32> = #zero.zeros stages [0, 2]
+
+// -----
+
+zero.parameter @w : tensor<4xf32> = #zero.zeros
+zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4]
+  members [#zero.member<@w at 0 size 4>] compute f32 gradient f32
+zero.step @accumulate_nothing(%x: tensor<f32>, %g: tensor<0xf32>) {
+  zero.micro {
+    // expected-error @+1 {{range [4 to 4] is empty}}
+    zero.accumulate whole %g into @p0[4 to 4] : tensor<0xf32>
+    zero.yield %x : tensor<f32>
+  }
+  zero.apply {
+  }
+}

@@ -112,3 +112,17 @@ func.func @unaligned(%x: !x) -> tensor<2x16x30xf32> {
   }
   return %y : tensor<2x16x30xf32>
 }
+
+// -----
+
+!x = tensor<2x16x32xf32>
+
+func.func @no_tensor(%x: !x) -> !x {
+  %y = zero.strided %x : (!x) -> !x {
+  ^bb0(%a: !x):
+    // expected-error @below {{takes or gives something else than tensors, in zero.strided}}
+    %i = arith.constant 0 : index
+    zero.strided_yield %a : !x
+  }
+  return %y : !x
+}

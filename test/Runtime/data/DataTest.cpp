@@ -500,4 +500,25 @@ TEST(Batches, TargetsAreClassesOrIgnored) {
             std::string::npos);
 }
 
+TEST(TokenFile, FillsTokensAndWhatFollowsThem) {
+  const auto messageFor = [](const std::vector<Input> &inputs) {
+    return messageOf([&] { sequenceLength(inputs); });
+  };
+  std::vector<Input> inputs = tokenInputs(2);
+  inputs[1].type.type = DataType::F32;
+  EXPECT_EQ(messageFor(inputs),
+            "the step's input 'targets' is no integer tensor of shape "
+            "[samples, length]: a token file cannot fill it");
+  inputs[1].type = {DataType::I32, {2, kLength + 1}};
+  EXPECT_EQ(messageFor(inputs),
+            "the step's inputs 'tokens' and 'targets' have different shapes: a "
+            "token file cannot fill both");
+  inputs.erase(inputs.begin());
+  EXPECT_EQ(messageFor(inputs), "the step has no input 'tokens' or "
+                                "'input_ids': give the data as arrays, one an "
+                                "input");
+  EXPECT_EQ(messageOf([] { microBatchOf({}); }),
+            "the step has no inputs: there is nothing to read data for");
+}
+
 } // namespace

@@ -127,18 +127,34 @@ TEST(NpyFile, RefusesShapesThatAreNone) {
 }
 
 TEST(NpyFile, RefusesHeadersThatAreNoDictionary) {
-  for (const char *header :
-       {"", "{", "{}", "{'descr': '<f4'}", "{'descr': '<f4}", "descr",
-        "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': "
-        "(3, 2)}",
-        "{'descr': '<f4', 'fortran_order': 0, 'shape': (3, 2)}",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), 'more': 1}",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2)} import os",
-        "{'descr': '<f4' 'fortran_order': False, 'shape': (3, 2)}"})
-    EXPECT_EQ(problemOf(npyOf(header, kFloats))
-                  .rfind("is no valid .npy file: at byte ", 0),
-              0u)
-        << header;
+  const std::string type = "'descr': '<f4', ", order = "'fortran_order': False";
+  const std::string shape = ", 'shape': (3, 2)";
+  const std::pair<std::string, const char *> cases[] = {
+      {"", "wanted '{'"},
+      {"{", "wanted a string"},
+      {"{}", "wanted the keys 'descr', 'fortran_order' and 'shape'"},
+      {"{'descr': '<f4'}",
+       "wanted the keys 'descr', 'fortran_order' and 'shape'"},
+      {"{'descr': '<f4}", "a string does not end"},
+      {"descr", "wanted '{'"},
+      {"{descr: '<f4'}", "wanted a string"},
+      {"{" + type + type + order + shape + "}", "found the key 'descr' twice"},
+      {"{" + type + "'fortran_order': 0" + shape + "}", "wanted True or False"},
+      {"{" + type + order + shape + ", 'more': 1}",
+       "found the unknown key 'more'"},
+      {"{" + type + order + shape + "} import os",
+       "there is more after the dictionary"},
+      {"{'descr': '<f4' " + order + shape + "}",
+       "wanted ',' or '}' after the value of 'descr'"},
+      {"{" + type + order + ", 'shape': (3 2)}",
+       "wanted ',' or ')' in the shape"}};
+  for (const auto &[header, wanted] : cases) {
+    const std::string found = problemOf(npyOf(header, kFloats));
+    EXPECT_EQ(found.rfind("is no valid .npy file: at byte ", 0), 0u) << header;
+    EXPECT_NE(found.find(std::string(" of its header, ") + wanted),
+              std::string::npos)
+        << header << " gives " << found;
+  }
 }
 
 } // namespace

@@ -91,7 +91,7 @@ TEST_F(SafeTensors, RefusesDamage) {
   expectRefused("", 0, "does not begin with '{'");
   expectRefused(" {}", 0, "does not begin with '{'");
   expectRefused("[]", 0, "does not begin with '{'");
-  expectRefused("{", 0, "no JSON");
+  expectRefused("{", 0, "the header is no JSON: ");
   expectRefused("{}x", 0, "no JSON");
   expectRefused("{\"a\":\"\xff\"}", 0, "no JSON");
   expectRefused("{\"__metadata__\":[]}", 0, "no object");
