@@ -159,6 +159,8 @@ static void check_checkpoints(zero_run *run, const char *folder) {
   zero_options options = {sizeof options};
   zero_update here = {sizeof here}, there = {sizeof there};
   int64_t updates = 0, samples = 0;
+  refused(zero_run_save_checkpoint(run, folder, -1), "keep");
+  refused(zero_run_order(run, 8, 0, -1, NULL), "order");
   expect(zero_run_save_checkpoint(run, folder, 1), ZERO_OK, "checkpoint");
   expect(zero_run_create(&options, &other), ZERO_OK, "create");
   refused(zero_run_load_checkpoint(other, "/nonexistent"), "no checkpoint");
@@ -190,6 +192,12 @@ int main(int argc, char **argv) {
   options.threads = -1;
   refused(zero_run_create(&options, &run), "threads");
   options.threads = 1;
+  options.loss_scale = 1e-30;
+  refused(zero_run_create(&options, &run), "loss scale");
+  options.loss_scale = 0;
+  options.timeout = NAN;
+  refused(zero_run_create(&options, &run), "timeout");
+  options.timeout = 0;
   options.struct_size = 1000;
   refused(zero_run_create(&options, &run), "options");
   options.struct_size = sizeof options;
