@@ -254,9 +254,25 @@ Memory BufferPlan::makeMemory(const AsyncBuffer &buffer,
           buffer.stride * bytes, buffer.elements * bytes, buffer.over};
 }
 
+/// What a library registers for collectives is whole arenas, so that all they
+/// read and write is in one that has nothing else.
+void BufferPlan::moveToCommunication(Value value) {
+  auto found = memory.find(value);
+  if (found == memory.end())
+    return;
+  int64_t offset = 0;
+  PlannedBuffer &root = buffers[rootOf(found->second.buffer, offset)];
+  if (!root.fixed && root.space == ArenaKind::Activations)
+    root.space = ArenaKind::Communication;
+}
+
 void BufferPlan::visitStart(AsyncOpInterface start) {
   Value handle = start.getPending();
   SmallVector<AsyncBuffer> described = start.getBuffers(state, training);
+  if (isa<CollectiveOpInterface>(*start))
+    for (const AsyncBuffer &buffer : described)
+      if (buffer.memory == AsyncBuffer::Memory::Operand)
+        moveToCommunication(start->getOperand(buffer.index));
   SmallVector<Memory> all, places;
   for (const AsyncBuffer &buffer : described) {
     all.push_back(buffer.isPlaced ? makeMemory(buffer, all, start) : Memory());

@@ -74,6 +74,7 @@ private:
   void visitKernel(Operation &op);
   LogicalResult visitLoad(LoadOp load);
   void visitStash(Operation &op);
+  void moveToCommunication(Value value);
   void visitStart(AsyncOpInterface start);
   void visitAccumulate(AccumulateOp accumulate);
 
