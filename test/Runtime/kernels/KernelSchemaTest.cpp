@@ -499,9 +499,20 @@ TEST(KernelSchemaDeathTest, EndsWhereARowCannotBeRead) {
   EXPECT_EXIT(add("x:Q[n] -> y:T[n]", ""), testing::ExitedWithCode(2),
               "element type 'Q'");
   EXPECT_EXIT(add("x:T[n] -> y:T[n]", "eps:double"), testing::ExitedWithCode(2),
-              "eps:double");
+              "the attribute 'eps:double', wanted key:kind with kind flag, "
+              "int, ints, range or real");
+  EXPECT_EXIT(add("x:T -> y:T[n]", ""), testing::ExitedWithCode(2),
+              "'x:T', wanted name:type\\[dimensions\\]");
+  EXPECT_EXIT(add("x:T[n]~u -> y:T[n]", ""), testing::ExitedWithCode(2),
+              "swaps two dimensions of 'x:T\\[n\\]~u'");
+  EXPECT_EXIT(add("x*:T[n] z:T[n] -> y:T[n]", ""), testing::ExitedWithCode(2),
+              "'z:T\\[n\\]' behind any number of tensors");
+  EXPECT_EXIT(add("x?:T[n] z:T[n] -> y:T[n]", ""), testing::ExitedWithCode(2),
+              "'z:T\\[n\\]' behind one that may be absent");
   EXPECT_EXIT(add("x:T[n] -> y:T[n] | parallel m", ""),
-              testing::ExitedWithCode(2), "'parallel m', wanted");
+              testing::ExitedWithCode(2),
+              "'parallel m', wanted parallel, sum, combined or own and a "
+              "letter");
   EXPECT_EXIT(add("x:T[n] -> y:T[n] | half n", ""), testing::ExitedWithCode(2),
               "'half n', wanted");
   EXPECT_EXIT(add("x:T[n] -> y:T[n] | linear y", ""),
@@ -512,7 +523,7 @@ TEST(KernelSchemaDeathTest, EndsWhereARowCannotBeRead) {
               "the group 'r..q', wanted an attribute or a group's name");
   EXPECT_EXIT(KernelSchemas(
                   std::vector<KernelSchema>{{"nn.linear", "x:T[n] -> y:T[n]"}}),
-              testing::ExitedWithCode(2), "twice");
+              testing::ExitedWithCode(2), "is in the table twice");
 }
 
 } // namespace
