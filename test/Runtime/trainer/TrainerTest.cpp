@@ -376,6 +376,10 @@ TEST_F(Trainer, WrongFlagsAreOneClearError) {
       {{"--ranks", "4", "--steps", "0"},
        "--ranks 4, but this program was compiled for 2 ranks: compile it again "
        "with zero-compile --ranks 4"},
+      {{"--nvme-path", "/tmp", "--steps", "0"},
+       "--nvme-path, but this program keeps no states in files: compile it "
+       "with offload_optimizer's device nvme, and zero.offload_nvme_min_bytes "
+       "below the size of its states"},
       {{"--deterministic", "--steps", "0"},
        "--deterministic, but this program was compiled without it"},
   };
