@@ -286,6 +286,8 @@ REDUCTIONS = {
     "bicubic": lambda w, x, i: F.interpolate(w[None, None], (7, 8), mode="bicubic"),
     "linear_1d": lambda w, x, i: F.interpolate(w[None], 9, mode="linear", align_corners=True),
     "unfold": lambda w, x, i: F.unfold(w.view(2, 2, 2, 3), 2, padding=1, stride=(2, 1)),
+    "unfold without a batch": lambda w, x, i: F.unfold(w.view(2, 4, 3), 2, padding=1),
+    "fold without a batch": lambda w, x, i: F.fold(w.view(4, 6), (3, 4), 2),
     "fold": lambda w, x, i: (
         F.fold(w.view(1, 4, 6), (3, 4), 2)
         + F.fold(w.view(1, 4, 6), (3, 2), 2, padding=1, stride=(2, 1), dilation=1).sum()

@@ -138,6 +138,10 @@ def patches(b: Builder, x: Value, weight: Value, bias: Value | None) -> Value:
 @converts("aten.im2col.default", to="slices and tensor.concat")
 def im2col(b: Builder, self, kernel_size, dilation, padding, stride):
     """[B, C, H, W] to [B, C kh kw, L]: the windows as columns."""
+    if self.rank == 3:
+        one = b.reshape(self, (1, *self.shape))
+        columns = im2col(b, one, kernel_size, dilation, padding, stride)
+        return b.reshape(columns, columns.shape[1:])
     (kh, kw), gaps, (top, left), steps = kernel_size, dilation, padding, stride
     x = padded(b, self, [0, 0, top, left], [0, 0, top, left], 0)
     batch, channels = x.shape[:2]
@@ -157,9 +161,11 @@ def im2col(b: Builder, self, kernel_size, dilation, padding, stride):
 @converts("aten.col2im.default", to="nn.scatter_add")
 def col2im(b: Builder, self, output_size, kernel_size, dilation, padding, stride):
     """[B, C kh kw, L] to [B, C, H, W]: each pixel is the sum of what is on it."""
+    if self.rank == 2:
+        one = b.reshape(self, (1, *self.shape))
+        image = col2im(b, one, output_size, kernel_size, dilation, padding, stride)
+        return b.reshape(image, image.shape[1:])
     batch, taps, windows = self.shape
-    if self.rank != 3:
-        raise CannotImport("fold of a tensor without a batch")
     height, width = (size + 2 * m for size, m in zip(output_size, padding))
     pixels = torch.arange(height * width, dtype=torch.float32).reshape(1, 1, height, width)
     places = torch.nn.functional.unfold(pixels, kernel_size, dilation, 0, stride).long()
