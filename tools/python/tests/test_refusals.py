@@ -89,6 +89,44 @@ def without_gradients(w, x):
             lambda w, x: (F.adaptive_max_pool2d(w[None], 2, True)[1] * w[0, 0]).sum(),
             "result number 1, which the model uses",
         ),
+        (
+            lambda w, x: F.embedding_bag(x[0].long(), w, torch.tensor([0, 1])).sum(),
+            "bags of different sizes, or scale_grad_by_freq",
+        ),
+        (
+            lambda w, x: F.embedding_bag(x[0].long(), w, x[0, :2].long()).sum(),
+            "bags of indices by offsets: give a matrix, with a bag a row",
+        ),
+        (
+            lambda w, x: F.embedding_bag(x[0].long(), w, torch.tensor([0, 2]), padding_idx=1).sum(),
+            "an embedding bag with padding_idx",
+        ),
+        (
+            lambda w, x: torch.view_as_complex(w.double().view(4, 2, 2)).real.float().sum(),
+            "a complex view of torch.float64: wanted float32",
+        ),
+        (
+            lambda w, x: torch.bucketize(x, torch.arange(5000.0)).float().mean() * w.sum(),
+            "bucketize with 5000 boundaries: wanted at most 4096",
+        ),
+        (
+            lambda w, x: torch.searchsorted(x, x).float().mean() * w.sum(),
+            "searchsorted in a sequence for each row: wanted one for all",
+        ),
+        (
+            lambda w, x: torch.einsum("ii,ij->j", w, x).sum(),
+            "einsum 'ii,ij->j': wanted each index once in a tensor",
+        ),
+        (
+            lambda w, x: F.instance_norm(w[None], torch.zeros(4), torch.ones(4), eps=0.1).sum(),
+            "instance norm with running statistics: use one without them",
+        ),
+        (
+            lambda w, x: F.nll_loss(w.log_softmax(1), x[0].long(), x[1]),
+            "nll_loss with class weights: use cross_entropy",
+        ),
+        (lambda w, x: w.roll(1).sum(), "roll without dims: name the dimensions"),
+        (lambda w, x: w[:0].reshape(0).sum() + w.sum(), "a tensor without elements"),
     ],
 )
 def test_operations(function, words):
