@@ -792,3 +792,15 @@ zero.step @own_beside_term(%x: tensor<4x16xf32> {zero.input = "x"}) {
   %y = arith.mulf %f, %t : tensor<f32>
   zero.yield %y : tensor<f32>
 }
+
+// -----
+
+// Two pieces of 2 and 4 indices a rank are no part of 2 or of 3 of 6.
+zero.mesh @mesh <data = 2, tensor = 2>
+zero.step @apart(%x: tensor<4x12xf32> {zero.input = "x"}) {
+  %o = zero.slice_value %x cut <dim 1 of [4, 8] over <tensor = 2>> : tensor<4x12xf32> -> tensor<4x6xf32>
+  // expected-error @below {{cannot take operand 0, which is cut in dimension 1 into parts of [2, 4], apart as it is cut; wanted the whole, which 'zero.gather_value' brings together}}
+  %e = tensor.expand_shape %o [[0], [1, 2]] output_shape [4, 2, 3] : tensor<4x6xf32> into tensor<4x2x3xf32>
+  %l = nn.reduce sum %e dims [0, 1, 2] : (tensor<4x2x3xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
