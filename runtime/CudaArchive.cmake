@@ -13,7 +13,7 @@ function(zero_add_cuda_link suffix arch)
   zero_write_features(${stem}.features ${arch})
   file(GENERATE
     OUTPUT ${stem}.link
-    CONTENT "${sanitizers}\"<CFGDIR>/libzero_runtime_cuda.a\"
+    CONTENT "${instruments}\"<CFGDIR>/libzero_runtime_cuda.a\"
 \"<CFGDIR>/libzero_runtime${suffix}.a\"
 \"$<TARGET_FILE:CUDA::cudart_static>\"
 -Wl,--as-needed

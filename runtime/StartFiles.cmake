@@ -3,8 +3,8 @@
 # zero-compile links by a linker alone, on machines without a compiler. Libraries of C
 # and C++ are searched for where it links.
 function(zero_add_start_files folder)
-  # Sanitizers are the compiler's business.
-  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize" OR
+  # Sanitizers and counters of lines are the compiler's business.
+  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize|-fprofile-instr" OR
      NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
     return()
   endif()
