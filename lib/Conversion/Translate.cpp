@@ -31,6 +31,7 @@ private:
   void translateTraining();
   void translatePartitions();
   LogicalResult translateParameters();
+  bool hasNoLoss();
   void translateStoredTensors();
   void translateResidents();
   void translateInputs();
@@ -261,7 +262,15 @@ void Translator::translateInputs() {
     input.buffer = toBufferRef(cast<AtAttr>(places[index]));
     program.inputs.push_back(input);
   }
-  program.replacesGradients = !program.given.empty() && !readsInputs;
+  program.replacesGradients =
+      !program.given.empty() && !readsInputs && hasNoLoss();
+}
+
+/// Whether a micro-batch's loss is 0, as `zero-take-gradients` leaves it where
+/// nothing computes one.
+bool Translator::hasNoLoss() {
+  Operation &yield = step.getRegionOp<MicroOp>().getBody().front().back();
+  return matchPattern(yield.getOperand(0), m_AnyZeroFloat());
 }
 
 //===----------------------------------------------------------------------===//

@@ -80,7 +80,9 @@ static void addOperationPasses(OpPassManager &manager,
   manager.addPass(createOutlineElementwise());
   if (config.fuseMoves)
     manager.addPass(createFuseMoves());
-  if (config.checkpoint.isEnabled())
+  // Gradients that come from outside need no forward pass.
+  if (config.checkpoint.isEnabled() &&
+      config.givenGradients != GivenGradientKind::Instead)
     manager.addPass(makeCheckpointPass(config.checkpoint));
   if (config.fuseAdditions)
     manager.addPass(createFuseAdditions({config.fuseEpilogues}));

@@ -90,16 +90,20 @@ static Value convertTo(OpBuilder &builder, Location loc, Value value,
 }
 
 /// What multiplies the loss, and so what is given, before all gradients: where
-/// the loss has a weight, the one seed with that.
+/// the loss has a weight, the one seed with that; else one where the backward
+/// pass begins, which the loss's own is merged into.
 static Value findSeed(MicroOp micro) {
   Block &block = micro.getBody().front();
   OpBuilder builder = OpBuilder::atBlockBegin(&block);
-  for (auto seed : block.getOps<LossSeedOp>())
+  auto seeds = block.getOps<LossSeedOp>();
+  for (auto seed : seeds)
     if (seed.getWeight()) {
       builder.setInsertionPointAfter(seed);
       return convertTo(builder, seed.getLoc(), seed.getResult(),
                        builder.getF32Type());
     }
+  if (!seeds.empty())
+    builder.setInsertionPoint(*seeds.begin());
   auto type = RankedTensorType::get({}, builder.getF32Type());
   return LossSeedOp::create(builder, micro.getLoc(), type, Value());
 }

@@ -63,24 +63,25 @@ static LogicalResult verifyGiven(const Tables &tables) {
     Attribute given = tables.step.getArgAttr(index, kGradientOf);
     if (!given)
       continue;
-    InFlightDiagnostic error = tables.step.emitOpError("argument ")
-                               << index << " has '" << kGradientOf
-                               << "' = " << given;
+    auto emitError = [&, index = index]() {
+      return tables.step.emitOpError("argument ")
+             << index << " has '" << kGradientOf << "' = " << given;
+    };
     auto name = dyn_cast<FlatSymbolRefAttr>(given);
     PartitionOp owner = name ? tables.ownerOf(name) : PartitionOp();
     auto parameter = name ? SymbolTable::lookupNearestSymbolFrom<ParameterOp>(
                                 tables.step, name)
                           : ParameterOp();
     if (!parameter || !owner || !owner.isTrainable())
-      return error << ", wanted the symbol of a parameter that is trained";
+      return emitError()
+             << ", wanted the symbol of a parameter that is trained";
     if (!known.insert(name).second)
-      return error << ", as another one";
+      return emitError() << ", as another one";
     RankedTensorType wanted =
         parameter.getTensorType().clone(Float32Type::get(type.getContext()));
     if (type != wanted || tables.step.getArgAttr(index, "zero.input"))
-      return error << " and type " << type << ", wanted " << wanted
-                   << ", and no 'zero.input'";
-    error.abandon();
+      return emitError() << " and type " << type << ", wanted " << wanted
+                         << ", and no 'zero.input'";
   }
   return success();
 }

@@ -22,6 +22,9 @@ zero.parameter @frozen : tensor<1xf32> = #zero.ones frozen
 
 // ADD-LABEL: zero.step @train(
 // ADD: zero.micro {
+// ADD: nn.linear
+// ADD: zero.loss_seed
+// ADD-NOT: zero.loss_seed
 // ADD: %[[OWN:.*]] = nn.matmul %{{.*}} transpose_a
 // ADD: %[[S:.*]] = nn.broadcast %{{.*}} dims [] : (tensor<f32>) -> tensor<3x1xf32>
 // ADD: %[[D:.*]] = arith.mulf %arg1, %[[S]]

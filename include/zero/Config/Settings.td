@@ -92,6 +92,9 @@ def NoGradientsQuantized : Reason<[{!config.quantizedGradientBits}],
 def NothingQuantized : Reason<[{!config.quantizes()}], "nothing is quantized">;
 def NotFused : Reason<[{!config.fuseCrossEntropy}],
     "no cross entropy is fused", "give fuse-cross-entropy=true">;
+def NoForward : Reason<[{config.givenGradients == GivenGradientKind::Instead}],
+    "gradients from outside are taken instead of those of the loss, and no forward pass "
+    "is left to recompute">;
 def NotLimited : Reason<[{config.expertCapacityFactor == 0}],
     "experts take all that choose them", "give expert-capacity-factor=1">;
 def NotOffloaded : Reason<[{!findOffload(config)}],

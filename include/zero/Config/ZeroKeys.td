@@ -148,7 +148,7 @@ def : Key<"zero.fuse_moves", Bool, "true",
     Option<"fuse-moves">;
 def : Key<"zero.checkpoint_activations", Object, "null",
     "recompute activations in the backward pass instead of keeping them; when "
-    "absent, all are kept">, Searched;
+    "absent, all are kept">, Searched, Idle<[NoForward]>;
 def : Key<"zero.checkpoint_activations.every", Count, "1",
     "layers per span; the activations between spans are kept">,
     Initially<"0">, Field<Checkpoint, "every">;
