@@ -12,6 +12,7 @@
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 
 #include <array>
 #include <filesystem>
@@ -46,8 +47,14 @@ static bool isOfMachine(StringRef name) {
 SmallVector<std::string> mlir::zero::searchLibrariesIn(StringRef folder,
                                                        StringRef output) {
   namespace files = std::filesystem;
-  const files::path from = files::absolute(output.str()).parent_path();
-  const files::path to = files::absolute(folder.str());
+  // $ORIGIN is the folder that the loader sees, behind links and without "..".
+  const auto resolve = [](const files::path &path) {
+    std::error_code code;
+    files::path resolved = files::weakly_canonical(path, code);
+    return code ? path.lexically_normal() : resolved;
+  };
+  const files::path from = resolve(files::absolute(output.str()).parent_path());
+  const files::path to = resolve(files::absolute(folder.str()));
   // RPATH, unlike RUNPATH, holds for what the libraries need as well.
   return {"-Wl,--disable-new-dtags",
           "-Wl,-rpath,$ORIGIN/" + to.lexically_relative(from).string()};
@@ -81,6 +88,8 @@ private:
   StringRef program;
   std::string &error;
   Loading loading;
+  /// Folders, separated by colons: the program's own, but for those beside it.
+  std::string searched;
 };
 
 } // namespace
@@ -147,8 +156,13 @@ LogicalResult Libraries::addNeeded(StringRef file) {
   SmallString<256> whole(file);
   fs::make_absolute(whole);
   std::string listing;
-  if (failed(runProgram({loading.loader, "--list", std::string(whole)},
-                        listing))) {
+  // Copies of an earlier time are not what is looked for. To glibc's loader the
+  // name of what it lists is empty.
+  const std::string inhibited = ":" + std::string(whole);
+  if (failed(
+          runProgram({loading.loader, "--inhibit-rpath", inhibited,
+                      "--library-path", searched, "--list", std::string(whole)},
+                     listing))) {
     error = "'" + loading.loader + "' cannot list the libraries of '" +
             file.str() + "': " + listing;
     return failure();
@@ -183,6 +197,13 @@ LogicalResult Libraries::collect() {
     return failure();
   }
   loading = *read;
+  llvm::erase_if(loading.folders, [](StringRef folder) {
+    return folder.starts_with("$ORIGIN");
+  });
+  searched = llvm::join(loading.folders, ":");
+  if (std::optional<std::string> given =
+          llvm::sys::Process::GetEnv("LD_LIBRARY_PATH"))
+    searched += (searched.empty() ? "" : ":") + *given;
   for (const LateLibraries &late : kLate)
     for (const std::string &folder : loading.folders)
       if (late.loader.empty() && failed(addLate(late, folder)))

@@ -23,7 +23,9 @@ LogicalResult mlir::zero::runProgram(ArrayRef<std::string> arguments,
                                           StringRef(log)};
   int status = llvm::sys::ExecuteAndWait(list.front(), list, std::nullopt,
                                          redirects, 0, 0, &printed);
-  if (auto buffer = llvm::MemoryBuffer::getFile(log))
-    printed += (*buffer)->getBuffer().rtrim().str();
+  // What LLVM has to say of an exit status adds nothing to that.
+  if (auto buffer = llvm::MemoryBuffer::getFile(log);
+      buffer && !(*buffer)->getBuffer().trim().empty())
+    printed = (*buffer)->getBuffer().rtrim().str();
   return success(status == 0);
 }
