@@ -1,5 +1,6 @@
 #include "kernels/TeamWaits.h"
 
+#include <climits>
 #include <cstdlib>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -25,8 +26,16 @@ void zrt::limitSpins(char **argv) {
     return;
   if (::setenv(kSpins, kSpinCount, /*overwrite=*/0) != 0)
     return;
-  ::execv("/proc/self/exe", argv);
-  ::unsetenv(kSpins); // it is not in force, and --info says so
+  // By its own path, so that the process keeps its name.
+  constexpr const char *self = "/proc/self/exe";
+  char path[PATH_MAX];
+  const ssize_t length = ::readlink(self, path, sizeof path - 1);
+  if (length > 0) {
+    path[length] = '\0';
+    ::execv(path, argv);
+  }
+  ::execv(self, argv); // It has no path any more.
+  ::unsetenv(kSpins);  // it is not in force, and --info says so
 }
 
 std::string zrt::describeWaits() {
