@@ -1,5 +1,6 @@
 #include "engine/MachineMemory.h"
 
+#include "communicator/Processes.h"
 #include "engine/Backend.h"
 
 #include "program/ByteCount.h"
@@ -160,11 +161,15 @@ std::string zrt::lackOfMemory(uint64_t bytes, const LocalRanks &ranks,
 HostRoom zrt::roomBesideArenas(const BackendSetup &setup, bool isForDevice,
                                int localRanks) {
   if (setup.options.overcommit)
-    return [](uint64_t) { return std::string(); };
-  const uint64_t arenas = hostBytesOf(setup.program, isForDevice);
-  return [=](uint64_t bytes) {
-    if (__builtin_add_overflow(bytes, arenas, &bytes))
-      bytes = UINT64_MAX;
-    return lackOfMemory(bytes, {localRanks, localRanks}, memoryLimits());
+    return [] { return std::string(); };
+  // All that may come: who asks has allocated some of it, and asks but once.
+  uint64_t bytes = hostBytesOf(setup.program, isForDevice);
+  if (__builtin_add_overflow(bytes, bytesOfTier(setup.program, Tier::File),
+                             &bytes))
+    bytes = UINT64_MAX;
+  const LocalRanks ranks = {areRanksProcesses() ? 1 : localRanks, localRanks};
+  // Before any rank has taken any of it.
+  return [=, limits = memoryLimits()] {
+    return lackOfMemory(bytes, ranks, limits);
   };
 }

@@ -118,7 +118,7 @@ void FileMemory::moveToMemory(uint64_t bytes, const char *what,
   const FileTraffic moved = queue.traffic();
   if (!hostRoom || !whyHeld.empty() || moved.reads + moved.writes > 0)
     throw why;
-  const std::string lack = hostRoom(end + bytes);
+  const std::string lack = hostRoom();
   if (!lack.empty())
     throw std::runtime_error(
         std::string(why.what()) +

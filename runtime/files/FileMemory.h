@@ -10,9 +10,9 @@
 
 namespace zrt {
 
-/// Why the host's memory cannot have so many bytes of a rank besides; "" where
-/// it can.
-using HostRoom = std::function<std::string(uint64_t bytes)>;
+/// Why the host's memory cannot have all that a rank would have in files; ""
+/// where it can.
+using HostRoom = std::function<std::string()>;
 
 /// Memory in one file of a rank. Its addresses stand for places in the file:
 /// nothing can be loaded from them, and an attempt ends the process.

@@ -150,4 +150,20 @@ TEST_F(MachineMemory, ADeviceHasItsOwn) {
   EXPECT_EQ(hostBytesOf(program, true), 7u);
 }
 
+/// What a full disk does not take is asked for as a whole, beside the arenas
+/// in memory, however little of it the disk refuses first.
+TEST_F(MachineMemory, AllThatWouldBeInFiles) {
+  Program program = makeFakeProgram(1, 1);
+  BackendOptions options;
+  const auto lackWith = [&](uint64_t bytes) {
+    program.arenaBytes[spaceOf(Arena::Optimizer, Tier::File)] = bytes;
+    return roomBesideArenas({program, options}, /*isForDevice=*/false, 1)();
+  };
+  EXPECT_EQ(lackWith(uint64_t(1) << 20), "");
+  EXPECT_NE(lackWith(uint64_t(1) << 43).find("would need 8.00 TiB"),
+            std::string::npos);
+  options.overcommit = true;
+  EXPECT_EQ(lackWith(uint64_t(1) << 43), "");
+}
+
 } // namespace
