@@ -63,6 +63,10 @@ makeCollectives(const BackendSetup &setup, Device &device, Communicator &host) {
   const std::string &wanted = setup.options.collectives;
   const bool many = host.ranks() > 1;
   if (wanted == "host" || (wanted == "auto" && !many)) {
+    if (wanted == "host" && setup.options.collectivesMemory != "auto")
+      throw std::runtime_error(
+          "--collectives-memory says what NCCL knows of memory, and "
+          "--collectives host does without NCCL: leave one of them out");
     if (many)
       return std::make_unique<StagedCollectives>(device, host);
     return std::make_unique<LocalCollectives>(device);

@@ -351,13 +351,27 @@ std::unique_ptr<CollectiveQueue> zrt::makeNccl(const Program &program,
                                                Communicator &host,
                                                const NcclOptions &options) {
   NcclOptions tried = options;
-  // Windows are of one size on all ranks, and arenas of stages are not.
-  if (program.pipeline.isCut() && tried.memory == NcclMemoryKind::Windows)
+  const std::string lack =
+      program.pipeline.isCut() ? "windows are of one size on all ranks, and "
+                                 "arenas of stages are not"
+      : versionCode() < NCCL_VERSION(2, 27, 0)
+          ? "NCCL " + ncclVersion() + " has no windows; 2.27 has"
+          : "";
+  if (tried.memory == NcclMemoryKind::Windows && !lack.empty()) {
+    if (options.insists)
+      throw std::runtime_error("--collectives-memory windows: " + lack +
+                               "; give registered, or leave it out");
     tried.memory = NcclMemoryKind::Registered;
+  }
+  // Ranks that wait for one that has failed give up before it does.
+  const double patience =
+      options.timeoutSeconds > 0
+          ? std::min(options.memorySeconds, options.timeoutSeconds / 2)
+          : options.memorySeconds;
   while (true) {
     auto made = std::make_unique<Nccl>(program, device, host, tried);
     try {
-      together(host, [&] { made->tryMemory(options.memorySeconds); });
+      together(host, [&] { made->tryMemory(patience); });
       return made;
     } catch (const CommunicationError &) {
       throw;

@@ -306,6 +306,23 @@ TEST_F(BenchNccl, AnErrorWhereWindowsAreInsistedOn) {
   expectNoHang();
 }
 
+TEST_F(BenchNccl, StagesCannotHaveWindows) {
+  Program program = makeProgram(3);
+  program.pipeline.stages = 3;
+  NcclOptions options;
+  options.insists = true;
+  const auto errors = onThreads(3, [&](Communicator &host) {
+    const auto device = makeCudaDevice(host.rank());
+    makeNccl(program, *device, host, options);
+  });
+  for (const std::string &error : errors)
+    EXPECT_NE(error.find("--collectives-memory windows: windows are of one "
+                         "size on all ranks, and arenas of stages are not; "
+                         "give registered, or leave it out"),
+              std::string::npos)
+        << error;
+}
+
 TEST_F(BenchNccl, RanksUseCommunicatorsInOneOrder) {
   onThreads(2, [&](Communicator &host) {
     Pair pair(host);

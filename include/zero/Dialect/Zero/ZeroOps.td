@@ -374,7 +374,7 @@ def Zero_GradientOp : Zero_ParameterUse<"gradient",
     the flattened parameter.
 
     Constraints
-    - (C1), (C2) as `zero.load`.
+    - (C1), (C2) as `zero.load`; elements may be f32 as well, where gradients travel so.
     - (C3) a block is a range of the parameter's elements, and as large as its
       value.
     ```mlir
