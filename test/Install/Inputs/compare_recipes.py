@@ -42,21 +42,30 @@ commands = [
     if command != f"cd {SOURCES}"
 ]
 images = re.findall(r"^From: (\S+)$", recipe, flags=re.MULTILINE)
-copies = {
-    tuple(line.split())
-    for head, body in headed
-    if head == "%files from build"
-    for line in body.splitlines()
-    if line.startswith("    ")
-}
+
+
+def copies_of(section):
+    """(source, destination) of each line: Apptainer takes two words, and drops what follows."""
+    lines = [
+        line for head, body in headed if head == section for line in body.splitlines()
+    ]
+    copies = [tuple(line.split()) for line in lines if line.startswith("    ")]
+    for copy in copies:
+        assert len(copy) == 2, (
+            f"{section}: wanted a source and a destination, found {copy}"
+        )
+    return copies
+
 
 assert docker_commands == commands, (docker_commands, commands)
 assert docker_images == images, (docker_images, images)
-assert docker_copies == copies, (docker_copies, copies)
-sources = next(body for head, body in headed if head == "%files").split()
-assert sources.pop() == SOURCES
-for name in sources:
+copies = copies_of("%files from build")
+assert docker_copies == set(copies), (docker_copies, copies)
+sources = copies_of("%files")
+assert sources
+for name, place in sources:
     assert (root / name).exists(), name
+    assert place == f"{SOURCES}/{name}", (name, place)
 for command in commands[:2]:
     assert (root / command.split()[0]).exists(), command
 print(len(commands), "commands")
