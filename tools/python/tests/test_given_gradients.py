@@ -225,6 +225,13 @@ def test_refused(adding):
     assert "gradients of 3 micro-batches, and an update has 4" in refusal(rest)
     assert "wanted one for each micro-batch along dimension 0" in refusal({name: zeros})
     assert "are a mapping from names to arrays; found list" in refusal([[], *rest])
+    for gradients in (5, zeros[0, 0], torch.tensor(0.0), object()):
+        kind = type(gradients).__name__
+        assert f"are a mapping from names to arrays; found {kind}" in refusal(gradients)
+    for key in (3, b"wte.weight", "wte.weight\0", "\ud800"):
+        message = f"the gradients have the key {key!r}, wanted the name of a parameter"
+        assert message in refusal([{key: zeros}, *rest])
+        assert message in refusal({key: numpy.stack([zeros] * 4)})
     assert "takes none: compile it with zero.given_gradients" in refusal(
         [{name: zeros}, *rest], plain
     )

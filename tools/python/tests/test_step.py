@@ -339,6 +339,14 @@ def test_refused_batches(change, message, mlp):
     assert mlp.last is None  # nothing was done
 
 
+@pytest.mark.parametrize("batch", [5, torch.tensor(0.0), object(), [5], "x"])
+def test_a_batch_that_is_no_mapping(batch, mlp):
+    kind = type(batch[0] if isinstance(batch, list) else batch).__name__
+    for use in (mlp, mlp.backward, mlp.evaluate):
+        with pytest.raises(zero.ArgumentError, match=f"to arrays; found {kind}"):
+            use(batch)
+
+
 def test_ids_are_checked():
     with zero.compile(MODELS_FOLDER / "tiny-gpt.mlir", threads=1) as step:
         shape = (step.update_samples, *step.inputs["tokens"].shape[1:])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Sequence
+from typing import Any, Mapping, Sequence
 
 import numpy
 
@@ -93,10 +93,31 @@ class View:
         return self.address, self.type, len(self.shape), shape
 
 
+def mappings_of(value: Any, what: str) -> list[Mapping[str, Any]]:
+    """The mappings that a sequence has, or the one that the value is. `what` it is, and the
+    verb, is for the error where it is neither."""
+    try:
+        found = iter([value] if isinstance(value, Mapping) else value)
+    except TypeError:
+        found = iter([value])
+    parts = list(found)
+    for part in parts:
+        if not isinstance(part, Mapping):
+            raise ArgumentError(
+                f"{what} a mapping from names to arrays; found {type(part).__name__}"
+            )
+    return parts
+
+
+def check_name(name: Any, whose: str, wanted: str) -> None:
+    """Throws where what a mapping has as a key can be no name of the library's."""
+    if not isinstance(name, str) or "\0" in name or not _is_unicode(name):
+        raise ArgumentError(f"{whose} the key {name!r}, wanted the name of {wanted}")
+
+
 def check_array(name: Any, value: Any) -> None:
     """Throws where the name is no text, or the array has elements that are not there."""
-    if not isinstance(name, str) or "\0" in name or not _is_unicode(name):
-        raise ArgumentError(f"the batch has the key {name!r}, wanted the name of an input")
+    check_name(name, "the batch has", "an input")
     parts = value if isinstance(value, (list, tuple)) else [value]
     if any(isinstance(part, numpy.ma.MaskedArray) for part in parts):
         raise ArgumentError(

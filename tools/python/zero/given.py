@@ -6,7 +6,7 @@ from typing import Any, Iterator, Mapping, Sequence, Union
 
 import numpy
 
-from zero.arrays import View
+from zero.arrays import View, check_name, mappings_of
 from zero.errors import ArgumentError
 from zero.library import Gradient
 
@@ -17,6 +17,9 @@ Gradients = Union[Mapping[str, Any], Sequence[Mapping[str, Any]]]
 
 def micro_batches_of(gradients: Gradients, wanted: int) -> Iterator[tuple[int, str, Any]]:
     """(number of the micro-batch, name, gradient) of each that is there."""
+    parts = mappings_of(gradients, "the gradients of a micro-batch are")
+    for name in (name for part in parts for name in part):
+        check_name(name, "the gradients have", "a parameter")
     if isinstance(gradients, Mapping):
         for name, value in gradients.items():
             if numpy.shape(value)[:1] != (wanted,):
@@ -26,18 +29,12 @@ def micro_batches_of(gradients: Gradients, wanted: int) -> Iterator[tuple[int, s
                 )
             yield from ((micro, name, value[micro]) for micro in range(wanted))
         return
-    parts = list(gradients)
     if len(parts) != wanted:
         raise ArgumentError(
             f"there are gradients of {len(parts)} micro-batches, and an update has {wanted}: give "
             "a mapping for each, an empty one where all are 0"
         )
     for micro, part in enumerate(parts):
-        if not isinstance(part, Mapping):
-            raise ArgumentError(
-                "the gradients of a micro-batch are a mapping from names to arrays; found "
-                f"{type(part).__name__}"
-            )
         yield from ((micro, name, value) for name, value in part.items() if value is not None)
 
 

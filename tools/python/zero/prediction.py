@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 import numpy
 
-from zero.arrays import joined, rows
+from zero.arrays import joined, mappings_of, rows
 from zero.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ class Completed:
 
     def __init__(self, step: Step, batch: Mapping | Sequence[Mapping], names: Sequence[str]):
         self.step, self.names = step, names
-        self.parts = [batch] if isinstance(batch, Mapping) else list(batch)
+        self.parts = mappings_of(batch, "a batch is")
 
     def whole(self) -> tuple[list[Mapping[str, Any]] | Mapping, int | None]:
         """The batch, and how many of its samples count: None where all do."""
-        if not self.parts or not all(isinstance(part, Mapping) for part in self.parts):
+        if not self.parts:
             return self.parts, None  # which is refused where it is read
         parts = self._whole_parts([self._with_unused(part) for part in self.parts])
         group = self.step.update_samples // self.step.accumulation

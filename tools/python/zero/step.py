@@ -12,7 +12,7 @@ from typing import Any, Iterable, Iterator, Mapping, Sequence, Union
 
 import numpy
 
-from zero.arrays import NAMES, View, as_floats, room_for, values_of
+from zero.arrays import NAMES, View, as_floats, mappings_of, room_for, values_of
 from zero.checkpoints import (
     CheckpointError,
     is_foreign,
@@ -274,7 +274,7 @@ class Step:
 
     def _micro_batches(self, batch: Batch) -> int:
         """How many the batch has; the library checks the rest."""
-        parts = [batch] if isinstance(batch, Mapping) else list(batch)
+        parts = mappings_of(batch, "a batch is")
         for name, tensor in self.inputs.items():
             given = [numpy.shape(part[name]) for part in parts if name in part]
             if tensor.shape[:1] == (self.micro_batch,) and all(given):
@@ -367,12 +367,7 @@ class Step:
             self._with_batch(function, batch, views.arguments, views.count, *results)
 
     def _with_batch(self, function: str, batch: Batch, *results) -> None:
-        parts = [batch] if isinstance(batch, Mapping) else list(batch)
-        for part in parts:
-            if not isinstance(part, Mapping):
-                raise ArgumentError(
-                    f"a batch is a mapping from names to arrays; found {type(part).__name__}"
-                )
+        parts = mappings_of(batch, "a batch is")
         types = {name: tensor.dtype for name, tensor in self.inputs.items()}
         views = [
             (name, View(name, value, types.get(name)))
