@@ -61,6 +61,13 @@ MATRICES = {
         + torch.cholesky_solve(x * w, made_square(w).triu(), upper=True)
         + torch.cholesky_solve(x, lower(w))
     ),
+    # The gradient has the elements of the factor that are not read.
+    "unmasked_factor": lambda w, x, i: (
+        torch.cholesky_solve(x * w, made_square(w))
+        + torch.cholesky_solve(x * w, made_square(w * x), upper=True)
+        + torch.cholesky_inverse(made_square(w))[0, 1]
+        + torch.cholesky_inverse(stacked(w).sin() + 3 * torch.eye(6), upper=True).sum()
+    ),
     "cholesky_inverse": lambda w, x, i: (
         torch.cholesky_inverse(lower(w))
         + torch.cholesky_inverse(torch.stack([lower(w), lower(w * w)]).mT, upper=True)

@@ -34,8 +34,8 @@ def triangular_solve(b: Builder, self, A, upper=True, transpose=False, unitriang
 
 def solved(b: Builder, rows: Value, factor: Value, upper: bool) -> Value:
     """The solution x of L L^T x = rows, or of U^T U x = rows. What is solved with has no
-    gradient; that of the rest of the equation, which is 0, is the solution's, as PyTorch has
-    it: also of the elements of the factor that are not read."""
+    gradient; that of the rest of the equation, which is 0, is the solution's. As PyTorch has
+    it, that is the whole factor's, with the elements that the solution does not read."""
     low = mirrored(b, factor) if upper else factor
     fixed, right = b.stop(low), b.stop(rows)
 
@@ -43,10 +43,12 @@ def solved(b: Builder, rows: Value, factor: Value, upper: bool) -> Value:
         y = solve_triangular(b, fixed, y, upper=False)
         return solve_triangular(b, mirrored(b, fixed), y, upper=True)
 
-    low = b.plus(triangle(b, fixed, upper=False), b.slope(low))
+    def multiply(x: Value, y: Value) -> Value:
+        return b.matmul(x, b.matmul(mirrored(b, x), y))
+
     found = solve(right)
-    rest = b.minus(rows, b.matmul(low, b.matmul(mirrored(b, low), found)))
-    return b.plus(found, solve(rest))
+    rest = b.minus(rows, multiply(triangle(b, fixed, upper=False), found))
+    return b.plus(found, solve(b.minus(rest, b.slope(multiply(low, found)))))
 
 
 @converts("aten.cholesky_solve.default", to="substitution, row by row, nn.matmul")
