@@ -33,6 +33,12 @@ def weighted(q, r):
     return sum((f * torch.linspace(0.5, 1.5, f.numel()).view(f.shape)).sum() for f in (q, r))
 
 
+def scaled(w, scales):
+    """Both factors of a matrix whose columns are that large, by the sizes of their elements."""
+    q, r = torch.linalg.qr(w * scales)
+    return weighted(q, r / scales)
+
+
 MATRICES = {
     "inverse": lambda w, x, i: made_square(w).inverse() + torch.linalg.inv(made_square(x * w)),
     "inverses": lambda w, x, i: torch.linalg.inv(stacked(w)) + torch.linalg.inv_ex(stacked(w))[0],
@@ -88,6 +94,17 @@ ORTHOGONAL = {
     # Columns that are 0 below their heads stay, whatever the sign of these.
     "triangular": lambda w, x, i: weighted(*torch.linalg.qr(-(w[:, :4] + torch.eye(4)).triu())),
     "one_column": lambda w, x, i: weighted(*torch.linalg.qr(w[:, :1])),
+    # Elements whose squares are 0 in f32 are not 0.
+    "almost_triangular": lambda w, x, i: scaled(
+        made_square(w).triu() + 1e-25 * made_square(w), torch.ones(4)
+    ),
+    **{
+        f"scaled_{n}": lambda w, x, i, scales=torch.tensor(scales): scaled(made_square(w), scales)
+        for n, scales in enumerate(
+            [[scale] * 4 for scale in (1e30, 1e25, 1e20, 1e19, 1e-19, 1e-20, 1e-25, 1e-30)]
+            + [[1e-20, 1e20, 1.0, 1e-15], [1e15, 1e-15, 1e-20, 1e20]]
+        )
+    },
 }
 
 

@@ -107,23 +107,36 @@ def reflected(b: Builder, x: Value) -> tuple[Value, Value]:
     eye = b.constant(torch.eye(rows, dtype=x.dtype).expand(*lead, rows, rows))
     # The columns that become r, and those of the product of all reflections.
     table = b.concat([x, eye], x.rank - 1)
+    zero = b.fill((*lead, rows, 1), 0.0, x.dtype)
     for j in range(min(columns, rows - 1)):
-        at = torch.arange(rows)[:, None]
-        part = column(b, table, j)
-        part = b.select(b.constant(at >= j), part, b.like(part, 0))
-        head = row(b, part, j)
-        below = b.select(b.constant(at > j), part, b.like(part, 0))
-        rest = b.reduce("sum", b.times(below, below), [x.rank - 2], keep=True)
-        size = b.unary("math.sqrt", b.plus(b.times(head, head), rest))
-        wanted = b.select(b.compare("ge", head, 0), b.negative(size), size)
-        first = b.minus(head, wanted)
-        v = b.select(b.constant(at == j), first, below)
-        flat = b.compare("eq", rest, 0)
-        square = b.plus(b.times(first, first), rest)
-        factor = b.over(b.like(square, 2), b.select(flat, b.like(square, 1), square))
-        factor = b.select(flat, b.like(factor, 0), factor)
+        part = b.select(b.constant(torch.arange(rows)[:, None] >= j), column(b, table, j), zero)
+        v, factor = reflector(b, part, j)
         moved = b.matmul(b.times(v, factor), b.matmul(mirrored(b, v), table))
         table = b.minus(table, moved)
     r = b.narrow(b.narrow(table, x.rank - 1, 0, columns), x.rank - 2, 0, columns)
     q = mirrored(b, b.narrow(b.narrow(table, x.rank - 1, columns, rows), x.rank - 2, 0, columns))
     return q, triangle(b, r, upper=True)
+
+
+def reflector(b: Builder, part: Value, j: int) -> tuple[Value, Value]:
+    """v and f of the reflection I - f v v^T that leaves a column its head, element j. Above
+    it the column is 0. It is divided by its largest element, which changes no reflection:
+    squares of large elements are infinite, and those of small ones 0."""
+    rows, dim = part.shape[-2], part.rank - 2
+    at = torch.arange(rows)[:, None]
+    largest = largest_of(b, part)
+    part = b.over(part, b.select(b.compare("eq", largest, 0), b.like(largest, 1), largest))
+    head = row(b, part, j)
+    below = b.select(b.constant(at > j), part, b.like(part, 0))
+    flat = b.compare("eq", largest_of(b, below), 0)
+    rest = b.reduce("sum", b.times(below, below), [dim], keep=True)
+    size = b.unary("math.sqrt", b.plus(b.times(head, head), rest))
+    first = b.minus(head, b.select(b.compare("ge", head, 0), b.negative(size), size))
+    square = b.select(flat, b.like(rest, 1), b.plus(b.times(first, first), rest))
+    factor = b.select(flat, b.like(square, 0), b.over(b.like(square, 2), square))
+    return b.select(b.constant(at == j), first, below), factor
+
+
+def largest_of(b: Builder, x: Value) -> Value:
+    """The size of each column's largest element."""
+    return b.reduce("max", b.unary("math.absf", x), [x.rank - 2], keep=True)
