@@ -30,16 +30,6 @@ PREDICATES = {
     "ge": ("oge", "sge"),
 }
 
-# What has no kernel for f64, as messages call it.
-PRODUCTS = {
-    "nn.attention": "attention",
-    "nn.conv": "a convolution",
-    "nn.conv_transpose": "a transposed convolution",
-    "nn.grouped_matmul": "a matrix product",
-    "nn.linear": "a matrix product",
-    "nn.matmul": "a matrix product",
-}
-
 
 def coarsest_groups(first: Shape, second: Shape) -> list[tuple[list[int], list[int]]]:
     """Cuts both shapes into the shortest runs of dimensions of equal products."""
@@ -131,11 +121,6 @@ class Builder(Positions):
 
     def add(self, kind, operands, results, form="", types=None, **attributes):
         """Appends an operation; its operands may be constants."""
-        if kind in PRODUCTS and any(value.dtype == torch.float64 for value in operands):
-            raise CannotImport(
-                f"{PRODUCTS[kind]} in float64, and products are computed in float32 or in 16 bits: "
-                "convert its operands with .float()"
-            )
         operands = [self.materialize(value) for value in operands]
         if types is None:
             return super().add(kind, operands, results, form, **attributes)

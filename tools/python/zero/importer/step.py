@@ -10,6 +10,7 @@ from torch.fx import Node
 from zero.importer.builder import Builder
 from zero.importer.captured import Captured, needed
 from zero.importer.convert import convert_node
+from zero.importer.doubles import refuse_doubles
 from zero.importer.errors import CannotImport, Place
 from zero.importer.ir import Names, Value, print_operations, same
 from zero.importer.layers import Repeated, repeat_layers
@@ -150,6 +151,7 @@ class StepWriter:
         `repeated` all of its layers are written."""
         results = [self.builder.materialize(value) for value in results]
         live = self.builder.live(results)
+        refuse_doubles(live, results[0])
         if repeated:
             live, results = repeat_layers(live, results, repeated)
         body = print_operations(live, self.names, self._location)

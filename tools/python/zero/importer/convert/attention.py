@@ -120,8 +120,7 @@ def fused(b, q, k, v, mask, causal, scale, dropout_p) -> Value:
         operands, form = operands + [mask], form + " mask {}"
     form += (" causal" if causal else "") + f" scale {decimal(scale)}"
     form += f" dropout {b.draw_dropout(dropout_p)}" if dropout_p else ""
-    rows = torch.float64 if q.dtype == torch.float64 else torch.float32
-    results = [(operands[0].shape, q.dtype), (q.shape[:3], rows)]
+    results = [(operands[0].shape, q.dtype), (q.shape[:3], torch.float32)]
     out = b.add("nn.attention", operands, results, form)[0]
     return b.transpose(b.narrow(out, 3, 0, columns), HEADS_LAST)
 

@@ -31,6 +31,8 @@ def silu(b: Builder, x):
 
 @converts("zero.silu_mul", to="nn.silu_mul")
 def silu_mul(b: Builder, gate, up):
+    if gate.dtype == torch.float64:
+        return b.times(silu_of(b, gate), up)
     return b.add("nn.silu_mul", [gate, up], [(gate.shape, gate.dtype)], "", same)[0]
 
 

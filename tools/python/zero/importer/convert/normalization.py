@@ -18,7 +18,7 @@ def layer_norm_of(b: Builder, x: Value, w: Value | None, bias: Value | None, eps
     size = x.shape[-1:]
     w = b.fill(size, 1, x.dtype) if w is None else w
     bias = b.fill(size, 0, x.dtype) if bias is None else bias
-    rows = (x.shape[:-1], torch.float64 if x.dtype == torch.float64 else torch.float32)
+    rows = (x.shape[:-1], torch.float32)
     form = f"{{}}, {{}}, {{}} eps {decimal(eps)}"
     return b.add("nn.layer_norm", [x, w, bias], [(x.shape, x.dtype), rows, rows], form)[0]
 
@@ -26,7 +26,7 @@ def layer_norm_of(b: Builder, x: Value, w: Value | None, bias: Value | None, eps
 def rms_norm_of(b: Builder, x: Value, w: Value | None, eps: float) -> Value:
     """Over the last dimension."""
     w = b.fill(x.shape[-1:], 1, x.dtype) if w is None else w
-    rows = (x.shape[:-1], torch.float64 if x.dtype == torch.float64 else torch.float32)
+    rows = (x.shape[:-1], torch.float32)
     form = f"{{}}, {{}} eps {decimal(eps)}"
     return b.add("nn.rms_norm", [x, w], [(x.shape, x.dtype), rows], form)[0]
 
@@ -91,8 +91,7 @@ def batch_norm_of(
     channels = x.shape[1:2]
     w = b.fill(channels, 1, x.dtype) if w is None else w
     shift = b.fill(channels, 0, x.dtype) if shift is None else shift
-    kind = torch.float64 if x.dtype == torch.float64 else torch.float32
-    results = [(x.shape, x.dtype), (channels, kind), (channels, kind)]
+    results = [(x.shape, x.dtype), (channels, torch.float32), (channels, torch.float32)]
     form = f"{{}}, {{}}, {{}} eps {decimal(eps)}"
     return b.add("nn.batch_norm", [x, w, shift], results, form)
 
