@@ -398,8 +398,7 @@ TEST(Diagnostics, GradientsTravelInOneType) {
       {R"("zero_optimization": {"stage": 1})",
        R"("gradient_accumulation_steps": 2, "zero": {"deterministic": true})",
        R"("gradient_accumulation_steps": 2, "zero_optimization": {"stage": 2})",
-       R"("gradient_accumulation_steps": 2, "zero_optimization": {"stage": 3})"})
-  {
+       R"("gradient_accumulation_steps": 2, "zero_optimization": {"stage": 3})"}) {
     const std::string start =
         R"("optimizer": {}, "bf16": {"enabled": true}, )" + std::string(other) +
         ",\n\"communication_data_type\": ";

@@ -140,8 +140,8 @@ ExchangeGradientsOp::verifySymbolUses(SymbolTableCollection &tables) {
   SmallVector<Type> wanted;
   for (const PackedPieces &cut : getPieces(partition))
     wanted.push_back(RankedTensorType::get(
-        {cut.pieces * cut.piece}, isWithin ? Float32Type::get(getContext())
-                                           : partition.getWireType()));
+        {cut.pieces * cut.piece},
+        isWithin ? Float32Type::get(getContext()) : partition.getWireType()));
   auto expected = PendingType::get(getContext(), wanted);
   if (getPending().getType() == expected) // (C4)
     return success();
