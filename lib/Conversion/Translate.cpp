@@ -243,17 +243,12 @@ void Translator::translateGiven(FlatSymbolRefAttr parameter, AtAttr place) {
 
 void Translator::translateInputs() {
   auto places = step->getAttrOfType<ArrayAttr>("zero.at");
-  bool readsInputs = false;
   for (auto [index, type] : llvm::enumerate(step.getArgumentTypes())) {
     auto tensor = cast<RankedTensorType>(type);
     if (FlatSymbolRefAttr parameter = getGradientOf(step, index)) {
       translateGiven(parameter, cast<AtAttr>(places[index]));
       continue;
     }
-    readsInputs |=
-        llvm::any_of(step.getArgument(index).getUsers(), [](Operation *user) {
-          return user->getParentOfType<MicroOp>() != nullptr;
-        });
     zrt::Input input;
     auto name = step.getArgAttrOfType<StringAttr>(index, "zero.input");
     input.name = name ? name.str() : "input" + std::to_string(index);
@@ -262,8 +257,7 @@ void Translator::translateInputs() {
     input.buffer = toBufferRef(cast<AtAttr>(places[index]));
     program.inputs.push_back(input);
   }
-  program.replacesGradients =
-      !program.given.empty() && !readsInputs && hasNoLoss();
+  program.replacesGradients = !program.given.empty() && hasNoLoss();
 }
 
 /// Whether a micro-batch's loss is 0, as `zero-take-gradients` leaves it where
