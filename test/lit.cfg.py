@@ -1,12 +1,16 @@
 import os
 import platform
 import subprocess
+import sys
 
-import lit.formats
 import lit.util
 
+# lit passes the format to its workers, which asks for a module that they can import.
+sys.path.insert(0, os.path.dirname(__file__))
+import scratch
+
 config.name = "zero"
-config.test_format = lit.formats.ShTest(not lit.util.which("bash"))
+config.test_format = scratch.ScratchTest(not lit.util.which("bash"))
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["Models", "Gradients", "Goldens", "Inputs"]
 config.test_source_root = os.path.dirname(__file__)
