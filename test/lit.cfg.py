@@ -18,8 +18,9 @@ config.test_exec_root = config.zero_binary_dir + "/test"
 
 path = [config.zero_binary_dir + "/bin", config.llvm_tools_dir, config.environment["PATH"]]
 config.environment["PATH"] = os.pathsep.join(path)
-if "ASAN_OPTIONS" in os.environ:
-    config.environment["ASAN_OPTIONS"] = os.environ["ASAN_OPTIONS"]
+for name in ("ASAN_OPTIONS", "ZERO_ALL_TESTS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
 config.substitutions.append(("%models", config.test_source_root + "/Models"))
 config.substitutions.append(("%goldens", config.test_source_root + "/Goldens"))
 config.substitutions.append(("%faults", config.zero_binary_dir + "/test/zero-faults.link"))

@@ -24,7 +24,7 @@ import re
 import shutil
 
 from train_cut import compare
-from training import GOLDENS, Setup, arguments, check, close, difference, execute, generate
+from training import ALL_CASES, GOLDENS, Setup, arguments, check, close, difference, execute, generate
 
 STEPS = 20
 ACCUMULATION = 4
@@ -225,14 +225,15 @@ def main():
     check_runs(case)
     first = check_orders(case)
     check_traffic(case, first)
-    if case.ranks <= 4:
-        check_options(case)
-        check_interleaved(case)
-    check_precisions(case)
+    if ALL_CASES or not case.mpi:
+        if case.ranks <= 4:
+            check_options(case)
+            check_interleaved(case)
+        check_precisions(case)
+        check_memory(case)
     check_evaluation(case)
     check_resume(case, first)
     check_weights(case, first)
-    check_memory(case)
     print("ok")
 
 

@@ -35,6 +35,8 @@ FP16_KEYS = ("loss_scale", "hysteresis", "min_loss_scale")
 ELEMENT_BYTES = {"f32": 4, "bf16": 2, "f16": 2}
 # Where programs run: on the host, or on a GPU through zero-device-run.
 TARGET = os.environ.get("ZERO_TEST_TARGET", "host")
+# Without it, processes run what differs from ranks that are threads, and not all else again.
+ALL_CASES = bool(os.environ.get("ZERO_ALL_TESTS"))
 # A folder of programs that were compiled before; none: they are compiled now.
 PROGRAMS = os.environ.get("ZERO_TEST_PROGRAMS")
 # Relative errors of losses, norms and parameters against what PyTorch recorded.
