@@ -53,8 +53,13 @@ std::optional<Linker> Linker::find(const LinkOptions &options,
             "; install one or name it with ZERO_CXX";
     return std::nullopt;
   }
-  if (std::string path = findFirst(kCompilers); !path.empty())
-    return Linker(path, /*isCompiler=*/true);
+  if (std::string path = findFirst(kCompilers); !path.empty()) {
+    Linker found(path, /*isCompiler=*/true);
+    // clang would call ld, which takes as long as all else of a compilation.
+    if (StringRef(path).ends_with(kCompilers.front()))
+      found.calledLinker = findFirst(ArrayRef(kLinkers).drop_back());
+    return found;
+  }
   const std::string compilers = llvm::join(kCompilers, ", ");
   if (!llvm::sys::fs::exists(startFile("end.link"))) {
     error = "no C++ compiler to link with: found none of " + compilers +
@@ -127,6 +132,8 @@ Linker::command(Output kind, ArrayRef<std::string> words, StringRef output,
       failed(checkFiles(expanded, error)))
     return std::nullopt;
   if (isCompiler) {
+    if (!calledLinker.empty())
+      result.push_back("--ld-path=" + calledLinker);
     if (isShared)
       result.push_back("-shared");
     result.append(expanded);

@@ -36,6 +36,8 @@ private:
       : path(std::move(path)), isCompiler(isCompiler) {}
 
   std::string path;
+  /// What a compiler calls to link; empty: the one of its choice.
+  std::string calledLinker;
   bool isCompiler;
 };
 
