@@ -21,6 +21,8 @@ config.environment["PATH"] = os.pathsep.join(path)
 for name in ("ASAN_OPTIONS", "ZERO_ALL_TESTS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
+if os.environ.get("ZERO_ALL_TESTS"):
+    config.available_features.add("all-cases")
 config.substitutions.append(("%models", config.test_source_root + "/Models"))
 config.substitutions.append(("%goldens", config.test_source_root + "/Goldens"))
 config.substitutions.append(("%faults", config.zero_binary_dir + "/test/zero-faults.link"))
