@@ -6,7 +6,13 @@ set(ZERO_ENABLE_CUDA AUTO CACHE STRING
 set_property(CACHE ZERO_ENABLE_CUDA PROPERTY STRINGS AUTO ON OFF)
 # What leaves this machine is for more: sm_80, sm_90 and PTX for what comes later
 # are "80-real;90", as the preset "bundle" has it.
-set(ZERO_CUDA_ARCHITECTURES 80 CACHE STRING
+# Without a GPU they are PTX alone, which a driver compiles when a program first
+# starts: nearly half of what nvcc takes is left out.
+set(architectures 80-virtual)
+if(EXISTS /dev/nvidiactl)
+  set(architectures 80)
+endif()
+set(ZERO_CUDA_ARCHITECTURES ${architectures} CACHE STRING
   "GPU architectures of the device code, as CUDA_ARCHITECTURES takes them")
 set(ZERO_HAVE_CUDA OFF)
 
