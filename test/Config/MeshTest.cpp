@@ -122,8 +122,7 @@ TEST(Mesh, WhatDoesNotFitIsAnError) {
 }
 
 /// Whichever key it is, it is named with the axis.
-TEST(Mesh, WhatDoesNotWorkBesideExpertsNamesTheAxis) {
-  const std::string mesh = R"("zero": {"mesh": {"data": 2, "expert": 2}},)";
+TEST(Mesh, WhatDoesNotWorkBesideAnAxisThatCutsTheModelNamesIt) {
   const std::pair<const char *, const char *> cases[] = {
       {R"("offload_optimizer": {"device": "cpu"})", "offload_optimizer.device"},
       {R"("cpu_offload": true)", "cpu_offload"},
@@ -135,14 +134,18 @@ TEST(Mesh, WhatDoesNotWorkBesideExpertsNamesTheAxis) {
       {R"("zero_quantized_nontrainable_weights": true)",
        "zero_quantized_nontrainable_weights"},
       {R"("zero_quantized_gradients": true)", "zero_quantized_gradients"}};
-  for (auto [keys, name] : cases) {
-    std::string messages =
-        invalid(mesh + R"("zero_optimization": {"stage": 3,)" + keys + "}", 4);
-    std::string wanted = std::string("error: zero_optimization.") + name +
-                         ": does not work beside the axis 'expert' of the "
-                         "mesh data=2,expert=2, which cuts the model";
-    EXPECT_NE(messages.find(wanted), std::string::npos) << messages;
-  }
+  for (const std::string axis : {"tensor", "sequence", "expert"})
+    for (auto [keys, name] : cases) {
+      const std::string messages = invalid(
+          R"("zero": {"mesh": {"data": 2, ")" + axis +
+              R"(": 2}}, "zero_optimization": {"stage": 3,)" + keys + "}",
+          4);
+      const std::string wanted = std::string("error: zero_optimization.") +
+                                 name + ": does not work beside the axis '" +
+                                 axis + "' of the mesh data=2," + axis +
+                                 "=2, which cuts the model";
+      EXPECT_NE(messages.find(wanted), std::string::npos) << messages;
+    }
 }
 
 TEST(Mesh, KeysWithoutAnAxisOfExpertsChangeNothing) {

@@ -32,7 +32,7 @@ import subprocess
 import sys
 
 from training import ALL_CASES, GOLDENS, MODELS as FOLDER, Setup, arguments, check, close, difference, \
-    execute, read_tensors, relative_l2
+    execute, read_tensors, relative_l2, same_bytes
 
 STEPS = 20
 SEEDS = range(16)
@@ -163,28 +163,58 @@ def check_precisions(folder, case):
                   f" times as far from f32 as those of whole models, wanted {bound} at most")
 
 
+def check_evaluation(folder, case):
+    """Samples that nobody trains on have the same loss on the mesh and on one rank."""
+    def run(setup, batches):
+        flags = ("--validation-fraction", "0.3", "--eval-every", "3", "--eval-batches",
+                 str(batches))
+        return execute(folder, setup, steps=6, weights=weights_of(case.model), tag="-evaluated",
+                       mpi=case.mpi and setup.ranks > 1, arguments=flags)
+
+    one = Setup(0, 1, "f32", ACCUMULATION * case.batch_ranks, model=case.model + ".mlir")
+    close(case.mesh + " validation", run(case.setup(3), 2).validation,
+          run(one, 2 * case.batch_ranks).validation, 1e-5)
+
+
+def other_meshes(case):
+    """Setups of the same micro-batches an update: one of the ranks that only add up gradients,
+    and one whose only axis is the mesh's, with four ranks."""
+    batches = ACCUMULATION * case.batch_ranks
+    result = [Setup(1, batches, "f32", 1, model=case.model + ".mlir")]
+    axis = list(case.cut)[0]
+    if KEY_HEADS[case.model] % 4 == 0 or axis == "expert":
+        ranks = 4 if axis == "expert" else 1
+        result.append(Setup(3, 4, "f32", batches // ranks, model=case.model + ".mlir",
+                            mesh=f"data=1,{axis}=4"))
+    return result
+
+
 def check_resume(folder, case):
-    """A checkpoint of the mesh goes on there and on one rank, and the other way."""
+    """A checkpoint of the mesh goes on there, on one rank and on other meshes, and one rank's
+    goes on there."""
     def run(setup, steps, tag, *arguments):
         return execute(folder, setup, steps=steps, weights=weights_of(case.model), tag=tag,
                        mpi=case.mpi, arguments=["--validation-fraction", "0", *arguments])
 
     one = Setup(0, 1, "f32", ACCUMULATION * case.batch_ranks, model=case.model + ".mlir")
-    cut = case.setup(2)
-    unbroken = run(cut, 10, "-unbroken").column("loss")[5:]
+    cut = case.setup(2, deterministic=True)
+    whole_run = run(cut, 10, "-unbroken")
+    unbroken = whole_run.column("loss")[5:]
     for writer, name in ((cut, "cut"), (one, "one")):
         saved = os.path.join(folder, "saved-" + name)
         shutil.rmtree(saved, ignore_errors=True)
         run(writer, 5, "-saving", "--checkpoint", saved, "--checkpoint-every", "5")
-        for reader in (cut, one):
+        others = other_meshes(case) if writer is cut and not case.mpi else []
+        for reader in (cut, one, *others):
             used = saved + "-used"
             shutil.rmtree(used, ignore_errors=True)
             shutil.copytree(saved, used)
-            found = run(reader, 10, "-resumed", "--checkpoint", used,
-                        "--resume").column("loss")
+            resumed = run(reader, 10, "-resumed", "--checkpoint", used, "--resume")
+            found = resumed.column("loss")
             close(f"{writer.name} resumed as {reader.name}", found, unbroken, 1e-5)
             if writer is reader is cut:
-                check(found == unbroken, f"{cut.name}: resumed, it is another run")
+                check(found == unbroken and same_bytes(resumed.weights, whole_run.weights),
+                      f"{cut.name}: resumed, it is another run")
 
 
 def generate(folder, name, kind, *options):
@@ -313,6 +343,7 @@ def main():
         check_options(folder, case)
         check_persistence(folder, case)
         check_precisions(folder, case)
+    check_evaluation(folder, case)
     check_resume(folder, case)
     check_dropout(folder, case)
     if list(case.cut) == ["tensor"]:
