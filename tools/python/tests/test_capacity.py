@@ -7,6 +7,7 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
+from deepspeed_runs import needs_deepspeed
 from models import MODELS
 from torch import nn
 
@@ -45,6 +46,30 @@ def deepspeed_gate(logits: torch.Tensor, choices: int) -> tuple[torch.Tensor, to
         at = F.one_hot((place * mask).sum(1), capacity) * mask.sum(1, keepdim=True)
         weights = weights + torch.einsum("s,se,sc->sec", share, mask.float(), at.float())
     return weights, counts
+
+
+@needs_deepspeed
+@pytest.mark.parametrize("choices", [1, 2])
+def test_the_gates_are_those_of_deepspeed(choices):
+    """Which of too many first choices stay DeepSpeed leaves to `torch.topk`, whose order of
+    equal ones is nobody's; how many do it does not."""
+    from deepspeed.moe.sharded_moe import top1gating, top2gating
+
+    torch.manual_seed(choices)
+    dropped = 0
+    for _ in range(20):
+        logits = torch.randn(TOKENS, EXPERTS) * 2
+        if choices == 1:
+            found = top1gating(logits, FACTOR, LEAST, use_rts=False)
+        else:
+            found = top2gating(logits, FACTOR, LEAST, top2_2nd_expert_sampling=False)
+        weights, counts = deepspeed_gate(logits, choices)
+        assert torch.equal(found[3], counts)
+        assert torch.equal(found[2].sum((0, 2)), (weights != 0).sum((0, 2)))
+        same = counts <= weights.shape[2] if choices == 1 else slice(None)
+        torch.testing.assert_close(found[1][:, same], weights[:, same], rtol=0, atol=1e-6)
+        dropped += int(counts.sum() - found[2].sum())
+    assert dropped > 0
 
 
 class Layer(nn.Module):
