@@ -28,6 +28,14 @@ uint64_t zrt::spannedElements(const Command &command, int ranks) {
 // Roles
 //===----------------------------------------------------------------------===//
 
+std::string zrt::titleOf(const Program &program, const Command &command) {
+  const bool isOverAxes =
+      command.opcode == Opcode::Start && !program.mesh.axes.empty();
+  return isOverAxes
+             ? command.label + " over " + program.mesh.nameOf(command.group)
+             : command.label;
+}
+
 TraceWriter::TraceWriter(const Program &program, std::string &out)
     : program(program), out(out) {
   addRoles(program.micro);
@@ -154,8 +162,8 @@ void TraceWriter::addCommand(int rank, Stream stream, const Command &command,
   const char *category = command.opcode == Opcode::Kernel ? "kernel"
                          : role && role->isGather         ? "gather"
                                                           : nameOf(command);
-  addSlice(rank, static_cast<int>(stream), command.label, category, time,
-           amountsOf(command) + placeOf(command));
+  addSlice(rank, static_cast<int>(stream), titleOf(program, command), category,
+           time, amountsOf(command) + placeOf(command));
 }
 
 void TraceWriter::addSubmit(int rank, const Command &command,
@@ -165,14 +173,15 @@ void TraceWriter::addSubmit(int rank, const Command &command,
     return;
   const char *what = role->isEarly ? "prefetch submit" : "fetch submit";
   addSlice(rank, static_cast<int>(Stream::Compute),
-           std::string(what) + " " + command.label, what, time,
+           std::string(what) + " " + titleOf(program, command), what, time,
            amountsOf(command) + placeOf(command));
 }
 
 void TraceWriter::addWait(int rank, const Command &wait, const Command &started,
                           const TraceTime &time) {
   const Role *role = roleOf(started);
-  addSlice(rank, static_cast<int>(Stream::Compute), "wait for " + started.label,
+  addSlice(rank, static_cast<int>(Stream::Compute),
+           "wait for " + titleOf(program, started),
            role && role->isGather ? "fetch wait" : "wait", time,
            amountsOf(started) + placeOf(wait));
 }

@@ -24,6 +24,10 @@ uint64_t spannedBytes(const Command &command, int ranks);
 /// Elements of those buffers.
 uint64_t spannedElements(const Command &command, int ranks);
 
+/// What a person reads of `command` in pictures and traces: its label, and for
+/// a collective on a mesh the axes over which it is.
+std::string titleOf(const Program &program, const Command &command);
+
 /// When something happened, in seconds from the trace's begin.
 struct TraceTime {
   double begin = 0, end = 0;

@@ -137,12 +137,12 @@ TEST(Mesh, WhatDoesNotWorkBesideAnAxisThatCutsTheModelNamesIt) {
   for (const std::string axis : {"tensor", "sequence", "expert"})
     for (auto [keys, name] : cases) {
       const std::string messages = invalid(
-          R"("zero": {"mesh": {"data": 2, ")" + axis +
+          R"("zero": {"mesh": {"data": 4, ")" + axis +
               R"(": 2}}, "zero_optimization": {"stage": 3,)" + keys + "}",
-          4);
+          8);
       const std::string wanted = std::string("error: zero_optimization.") +
                                  name + ": does not work beside the axis '" +
-                                 axis + "' of the mesh data=2," + axis +
+                                 axis + "' of the mesh data=4," + axis +
                                  "=2, which cuts the model";
       EXPECT_NE(messages.find(wanted), std::string::npos) << messages;
     }

@@ -15,7 +15,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BEGIN = "<!-- Written by tools/generate-docs from test/Integration/*.test. -->"
 END = "<!-- End of what tools/generate-docs writes. -->"
-COMMAND = re.compile(r"^RUN: %python %S/train_cut\.py \S+ (\S+) (\S+) (in-process|mpi)$", re.M)
+# Some run with --all only.
+COMMAND = re.compile(r"^RUN: (?:%if all-cases %\{ )?%python %S/train_cut\.py \S+ (\S+) (\S+) "
+                     r"(in-process|mpi)(?: %\})?$", re.M)
 ROLES = ("tensor", "sequence", "expert")
 RANKS = {"in-process": "threads", "mpi": "processes"}
 

@@ -76,8 +76,7 @@ void PageData::writeStream(Json &json, zrt::Stream stream) const {
         json.array([&] {
           json.value(fromBegin(begin));
           json.value(fromBegin(end));
-          json.value(event.isWait() ? "wait for " + event.started->label
-                                    : event.getName().str());
+          json.value(describeEvent(timeline, event));
           json.value(event.isWait() ? "wait"
                      : event.command->opcode == zrt::Opcode::Kernel &&
                              stream == zrt::Stream::Compute

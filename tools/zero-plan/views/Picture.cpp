@@ -111,8 +111,7 @@ void Picture::drawStream(zrt::Stream stream) {
       continue;
     double from = toX(std::max(event.begin, begin));
     double to = toX(std::min(event.end, end));
-    std::string what = event.isWait() ? "wait for " + event.started->label
-                                      : event.getName().str();
+    std::string what = describeEvent(timeline, event);
     std::string style = event.isWait() ? "wait"
                         : event.command->opcode == zrt::Opcode::Kernel
                             ? (kernels++ % 2 ? "k1" : "k0")

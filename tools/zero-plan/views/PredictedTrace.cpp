@@ -37,6 +37,13 @@ SmallVector<RegionTime> mlir::zero::listRegions(const Timeline &timeline) {
   return times;
 }
 
+std::string mlir::zero::describeEvent(const Timeline &timeline,
+                                      const TimelineEvent &event) {
+  if (event.isWait())
+    return "wait for " + zrt::titleOf(*timeline.program, *event.started);
+  return zrt::titleOf(*timeline.program, *event.command);
+}
+
 std::string mlir::zero::formatTrace(const Timeline &timeline) {
   std::string events;
   zrt::TraceWriter writer(*timeline.program, events);

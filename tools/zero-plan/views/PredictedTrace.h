@@ -19,6 +19,10 @@ struct RegionTime {
 /// compute stream.
 SmallVector<RegionTime> listRegions(const Timeline &timeline);
 
+/// What a person reads of an event: of a kernel its name, of a collective what
+/// it moves and the axes over which it does, also where it is waited for.
+std::string describeEvent(const Timeline &timeline, const TimelineEvent &event);
+
 /// The text of a trace file with the timeline as the process of rank 0.
 std::string formatTrace(const Timeline &timeline);
 
