@@ -24,10 +24,6 @@ uint64_t zrt::spannedElements(const Command &command, int ranks) {
   return elements;
 }
 
-//===----------------------------------------------------------------------===//
-// Roles
-//===----------------------------------------------------------------------===//
-
 std::string zrt::titleOf(const Program &program, const Command &command) {
   const bool isOverAxes =
       command.opcode == Opcode::Start && !program.mesh.axes.empty();
@@ -35,6 +31,10 @@ std::string zrt::titleOf(const Program &program, const Command &command) {
              ? command.label + " over " + program.mesh.nameOf(command.group)
              : command.label;
 }
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
 
 TraceWriter::TraceWriter(const Program &program, std::string &out)
     : program(program), out(out) {

@@ -43,8 +43,6 @@ struct TimelineEvent {
     return stream == zrt::Stream::Compute &&
            command->opcode != zrt::Opcode::Kernel;
   }
-  /// What a person should read: a kernel's name or what a collective moves.
-  StringRef getName() const { return command->label; }
   /// "file.mlir:12:8", or "".
   StringRef getLocation() const { return command->location; }
 };
