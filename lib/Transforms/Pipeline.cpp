@@ -110,6 +110,7 @@ void mlir::zero::buildKernelsPipeline(OpPassManager &manager,
 static void addExchangePasses(OpPassManager &manager) {
   manager.addPass(createVerifyValues());
   manager.addPass(createStartExchanges());
+  manager.addPass(createOverlapExchanges());
 }
 
 void mlir::zero::buildModelPipeline(OpPassManager &manager,

@@ -173,7 +173,7 @@ def StartExchanges : Pass<"zero-start-exchanges", "::mlir::ModuleOp"> {
     traced and proven like them. It starts where the value is, and is waited for where
     the first operation reads it, so that what lies between runs beside it.
 
-    - Needs: `zero-shard-model` and `zero-differentiate`; the last pass on the model.
+    - Needs: `zero-shard-model` and `zero-differentiate`; all that computes is there.
     What is gathered is brought into the order of the whole by moves behind the wait,
     what is exchanged by moves before the start and behind the wait,
     and a slice of an inner dimension becomes one of rows, which lie side by side, with
@@ -181,7 +181,8 @@ def StartExchanges : Pass<"zero-start-exchanges", "::mlir::ModuleOp"> {
 
     - Leaves: no `zero.all_reduce_value`, no `zero.gather_value` and no
       `zero.exchange_value`; slices of rows.
-    - Not done here: overlapping what does not depend on an exchange by moving it.
+    - Not done here: overlapping what does not depend on an exchange by moving it;
+      `zero-overlap-exchanges` does.
 
     ```mlir
     %y = zero.all_reduce_value %x over <tensor = 2> : tensor<8x64xf32>             // before
@@ -191,6 +192,39 @@ def StartExchanges : Pass<"zero-start-exchanges", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::nn::NNDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def OverlapExchanges : Pass<"zero-overlap-exchanges", "::mlir::ModuleOp"> {
+  let summary = "Compute what an exchange of values does not need while it is under way";
+  let description = [{
+    In a backward pass the gradients of a layer's weights stand before the sum of its
+    input's gradient, and the next layer waits for that sum. As many of them as hide it,
+    by the cost model, move behind its start: the last ones, from as far back as the wait
+    before it. What they read is in memory until then, and their reductions start later.
+    On a machine whose exchanges make no progress until they are waited for, nothing
+    moves.
+
+    - Needs: `zero-start-exchanges`; the last pass on the model.
+    - Leaves: the same operations, each with the same operands, in another order: the
+      result is bitwise equal.
+    - Not done here: moving starts or waits, and moving anything past a wait or from one
+      chunk of a pipeline to the next. What is sent to another stage stays where it is.
+
+    ```mlir
+    %d = nn.linear %g, %w : ...                                      // before
+    %dw = nn.matmul %g, %x transpose_a : ...
+    %p = zero.start_all_reduce %d over <tensor = 2> : ...
+    %s = zero.wait %p : ...
+
+    %d = nn.linear %g, %w : ...                                      // after
+    %p = zero.start_all_reduce %d over <tensor = 2> : ...
+    %dw = nn.matmul %g, %x transpose_a : ...
+    %s = zero.wait %p : ...
+    ```
+  }];
+  let options = [
+    Option<"machine", "machine", "std::string", /*default=*/"",
+      "The machine of the cost model: a name, such as h100, or a file from zero-plan calibrate; empty: that of the training">];
 }
 
 def CutPipeline : Pass<"zero-cut-pipeline", "::mlir::ModuleOp"> {
