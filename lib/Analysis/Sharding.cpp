@@ -8,8 +8,6 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "program/KernelSchema.h"
 
-#include "llvm/ADT/SetVector.h"
-
 using namespace mlir;
 using namespace mlir::zero;
 
@@ -26,7 +24,7 @@ static constexpr double kStateBytes = 16;
 /// The backward pass computes two products for each of the forward pass.
 static constexpr double kPasses = 3;
 
-Sharding::Sharding(StepOp model, AxesAttr over)
+Sharding::Sharding(StepOp model, AxesAttr over, bool cutsRows)
     : model(model), body(&model.getBody().front()), over(over),
       dimensions(model, over.getSize()), trained(findTrainedValues(model)) {
   SymbolTable symbols(model->getParentOfType<ModuleOp>());
@@ -42,6 +40,8 @@ Sharding::Sharding(StepOp model, AxesAttr over)
     cutPositions();
   else
     choose();
+  if (cutsRows && !isOfSequence())
+    cutRows();
 }
 
 //===----------------------------------------------------------------------===//

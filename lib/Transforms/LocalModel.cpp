@@ -30,13 +30,15 @@ Value LocalModel::wholeOf(Value value) {
     return local.whole;
   Location loc = value.getLoc();
   AxesAttr over = sharding.getOver();
-  if (local.terms) {
-    local.whole = AllReduceValueOp::create(builder, loc, value.getType(),
+  if (local.terms && local.parts.empty()) {
+    Value whole = AllReduceValueOp::create(builder, loc, value.getType(),
                                            local.terms->term, over);
-    if (local.terms->once)
-      local.whole =
-          arith::AddFOp::create(builder, loc, local.whole, local.terms->once);
-  } else if (!local.parts.empty()) {
+    if (auto once = local.terms->once)
+      whole = arith::AddFOp::create(builder, loc, whole, once(CutAttr()));
+    locals[value].whole = whole;
+    return whole;
+  }
+  if (!local.parts.empty()) {
     auto [cut, part] = local.parts.front();
     local.whole =
         GatherValueOp::create(builder, loc, value.getType(), part, cut);
@@ -52,6 +54,19 @@ static bool canExchange(CutAttr from, CutAttr to) {
          to.getPieces().size() == 1;
 }
 
+/// A rank's rows of a sum.
+Value LocalModel::scatteredOf(Value value, CutAttr rows) {
+  Terms terms = *locals[value].terms;
+  Value part = ScatterValueOp::create(
+      builder, value.getLoc(),
+      rows.getPartType(cast<RankedTensorType>(value.getType())), terms.term,
+      rows);
+  if (terms.once)
+    part =
+        arith::AddFOp::create(builder, value.getLoc(), part, terms.once(rows));
+  return part;
+}
+
 Value LocalModel::buildPart(Value value, CutAttr cut) {
   Location loc = value.getLoc();
   RankedTensorType type =
@@ -59,6 +74,9 @@ Value LocalModel::buildPart(Value value, CutAttr cut) {
   SplatElementsAttr splat;
   if (matchPattern(value, m_Constant(&splat)))
     return arith::ConstantOp::create(builder, loc, splat.resizeSplat(type));
+  if (locals[value].terms && !locals[value].whole &&
+      cut == sharding.rowsOf(value))
+    return scatteredOf(value, cut);
   for (auto [known, part] : locals[value].parts)
     if (canExchange(known, cut))
       return ExchangeValueOp::create(builder, loc, type, part, known, cut);
@@ -79,14 +97,27 @@ Value LocalModel::partOf(Value value, CutAttr cut) {
 Value LocalModel::replicatedOf(Value value) {
   if (locals[value].addsUp)
     return locals[value].whole;
+  if (!sharding.isTrained(value))
+    return wholeOf(value);
+  if (Value known = locals[value].replicated)
+    return known;
+  CutAttr rows = sharding.rowsOf(value);
+  for (auto [cut, part] : locals[value].parts)
+    if (cut == rows && !locals[value].whole)
+      return locals[value].replicated =
+                 GatherValueOp::create(builder, value.getLoc(), value.getType(),
+                                       part, cut, /*replicated=*/true);
   Value whole = wholeOf(value);
   Local &local = locals[value];
-  if (!sharding.isTrained(value))
-    return whole;
-  if (!local.replicated)
-    local.replicated = ReplicateOp::create(
-        builder, value.getLoc(), whole.getType(), whole, sharding.getOver());
-  return local.replicated;
+  return local.replicated =
+             ReplicateOp::create(builder, value.getLoc(), whole.getType(),
+                                 whole, sharding.getOver());
+}
+
+/// What an operation on rows reads.
+Value LocalModel::rowsOrReplicated(Value value) {
+  CutAttr rows = sharding.rowsOf(value);
+  return rows ? partOf(value, rows) : replicatedOf(value);
 }
 
 Value LocalModel::zerosLike(Value value) {
@@ -158,18 +189,32 @@ Value LocalModel::broadcast(Value addend, const zrt::FactoredTensor &from,
   return nn::buildBroadcast(builder, addend.getLoc(), addend, dims, type);
 }
 
-/// The sum of the addends of `op` that all ranks have; null where there are
-/// none.
-Value LocalModel::addendsOf(Operation *op) {
+/// Whether `index` is an addend of `op` that all ranks have.
+static bool isShared(const Sharding &sharding, Operation *op, unsigned index) {
+  return sharding.factorsOf(op).operands[index].isAddend &&
+         !sharding.cutOf(op->getOperand(index), op);
+}
+
+static bool hasShared(const Sharding &sharding, Operation *op) {
+  return llvm::any_of(llvm::seq(0u, op->getNumOperands()), [&](unsigned index) {
+    return isShared(sharding, op, index);
+  });
+}
+
+/// The sum of the addends of `op` that all ranks have, or of `rows` of it.
+Value LocalModel::addendsOf(Operation *op, CutAttr rows) {
   Value sum;
   const zrt::Factors &factors = sharding.factorsOf(op);
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  for (auto [operand, tensor] :
-       llvm::zip_equal(op->getOperands(), factors.operands)) {
-    if (!tensor.isAddend || sharding.cutOf(operand, op))
+  if (rows)
+    type = rows.getPartType(type);
+  for (unsigned index = 0; index < op->getNumOperands(); ++index) {
+    if (!isShared(sharding, op, index))
       continue;
+    Value operand = op->getOperand(index);
     Value addend =
-        broadcast(wholeOf(operand), tensor, factors.results[0], type);
+        broadcast(rows ? rowsOrReplicated(operand) : wholeOf(operand),
+                  factors.operands[index], factors.results[0], type);
     sum = sum ? Value(arith::AddFOp::create(builder, op->getLoc(), sum, addend))
               : addend;
   }
@@ -179,12 +224,14 @@ Value LocalModel::addendsOf(Operation *op) {
 void LocalModel::visitPart(Operation *op) {
   SmallVector<Value> operands = operandsOfPart(op);
   bool isSum = sharding.isSum(op);
-  Value once = isSum ? addendsOf(op) : Value();
   Operation *part = clonePart(op, operands);
   // A zero addend goes where the operation can do without it.
   SmallVector<OpFoldResult> folded;
   if (isSum)
     (void)part->fold(folded);
+  std::function<Value(CutAttr)> once;
+  if (isSum && hasShared(sharding, op))
+    once = [this, op](CutAttr rows) { return addendsOf(op, rows); };
   for (auto [result, local] :
        llvm::zip_equal(op->getResults(), part->getResults())) {
     if (CutAttr cut = sharding.cutOf(result, op))
@@ -212,7 +259,7 @@ void LocalModel::visitRange(Operation *op) {
     if (CutAttr cut = sharding.cutOf(result, op))
       locals[result].parts.push_back({cut, local});
     else if (sharding.isSum(op))
-      locals[result].terms = Terms{local, Value()};
+      locals[result].terms = Terms{local, nullptr};
     else
       locals[result].whole = local;
 }
@@ -258,28 +305,52 @@ Value LocalModel::clone(Operation *op,
   return copy->getResult(0);
 }
 
+/// `op` on what counts once of its operands, of which some are `terms`; with
+/// `rows` a rank's rows of it.
+Value LocalModel::buildOnce(Operation *op, ArrayRef<unsigned> terms,
+                            CutAttr rows) {
+  if (rows && !sharding.isOfRows(op)) {
+    Value whole = buildOnce(op, terms, CutAttr());
+    return SliceValueOp::create(
+        builder, op->getLoc(),
+        rows.getPartType(cast<RankedTensorType>(whole.getType())), whole, rows);
+  }
+  auto choose = [&](unsigned index) -> Value {
+    Value operand = op->getOperand(index);
+    if (!llvm::is_contained(terms, index))
+      return rows ? rowsOrReplicated(operand) : wholeOf(operand);
+    CutAttr cut = rows ? sharding.rowsOf(operand) : CutAttr();
+    if (auto once = locals[operand].terms->once)
+      return once(cut);
+    auto type = cast<RankedTensorType>(operand.getType());
+    return arith::ConstantOp::create(
+        builder, operand.getLoc(),
+        builder.getZeroAttr(cut ? cut.getPartType(type) : type));
+  };
+  if (!rows)
+    return clone(op, choose);
+  SmallVector<Value> operands;
+  for (unsigned index = 0; index < op->getNumOperands(); ++index)
+    operands.push_back(choose(index));
+  return clonePart(op, operands)->getResult(0);
+}
+
 /// The operation on the terms, and on what counts once. With terms each rank
 /// gives another gradient to the operands that are none.
 void LocalModel::visitTerms(Operation *op, ArrayRef<unsigned> terms) {
-  auto isTerm = [&](unsigned index) {
-    return llvm::is_contained(terms, index);
-  };
   Terms result;
   result.term = clone(op, [&](unsigned index) {
     Value operand = op->getOperand(index);
-    return isTerm(index) ? locals[operand].terms->term : replicatedOf(operand);
+    return llvm::is_contained(terms, index) ? locals[operand].terms->term
+                                            : replicatedOf(operand);
   });
   bool hasOnce = llvm::any_of(terms, [&](unsigned index) {
     return locals[op->getOperand(index)].terms->once != nullptr;
   });
   if (hasOnce)
-    result.once = clone(op, [&](unsigned index) {
-      Value operand = op->getOperand(index);
-      if (!isTerm(index))
-        return wholeOf(operand);
-      Value once = locals[operand].terms->once;
-      return once ? once : zerosLike(operand);
-    });
+    result.once = [this, op, terms = llvm::to_vector(terms)](CutAttr rows) {
+      return buildOnce(op, terms, rows);
+    };
   locals[op->getResult(0)].terms = result;
 }
 
@@ -315,10 +386,12 @@ void LocalModel::visit(Operation *op) {
   builder.setInsertionPoint(op);
   if (sharding.isCombined(op))
     return visitRange(op);
-  if (sharding.isCut(op))
+  if (sharding.isCut(op) && !sharding.isOfRows(op))
     return visitPart(op);
   if (std::optional<SmallVector<unsigned>> terms = findTerms(op))
     return visitTerms(op, *terms);
+  if (sharding.isOfRows(op))
+    return visitPart(op);
   visitWhole(op);
 }
 

@@ -4,13 +4,16 @@
 
 #include "zero/Analysis/Sharding.h"
 
+#include <functional>
+
 namespace mlir::zero {
 
 /// A value that is the sum of what the ranks have, plus what each of them has
 /// of it, which counts once.
 struct Terms {
   Value term;
-  Value once; ///< null: nothing
+  /// Builds what counts once, or its rows that the cut says; null: nothing.
+  std::function<Value(CutAttr rows)> once;
 };
 
 /// What has been built of a value of the model.
@@ -41,17 +44,20 @@ private:
   Operation *clonePart(Operation *op, ValueRange operands);
   Value operandOfPart(Operation *op, unsigned index);
   SmallVector<Value> operandsOfPart(Operation *op);
-  Value addendsOf(Operation *op);
+  Value addendsOf(Operation *op, CutAttr rows);
   Value broadcast(Value addend, const zrt::FactoredTensor &from,
                   const zrt::FactoredTensor &to, RankedTensorType type);
   std::optional<SmallVector<unsigned>> findTerms(Operation *op);
   void visitTerms(Operation *op, ArrayRef<unsigned> terms);
   Value clone(Operation *op,
               llvm::function_ref<Value(unsigned operand)> choose);
+  Value buildOnce(Operation *op, ArrayRef<unsigned> terms, CutAttr rows);
 
   Value wholeOf(Value value);
   Value partOf(Value value, CutAttr cut);
   Value buildPart(Value value, CutAttr cut);
+  Value scatteredOf(Value value, CutAttr rows);
+  Value rowsOrReplicated(Value value);
   Value replicatedOf(Value value);
   Value zerosLike(Value value);
 

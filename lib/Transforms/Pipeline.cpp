@@ -39,7 +39,7 @@ static void addModelPasses(OpPassManager &manager, const TrainConfig &config) {
   manager.addPass(createPadVocabulary({config.vocabularyMultiple}));
   manager.addPass(createWeighMicroBatches(
       {config.lossMean ? stringify(*config.lossMean).str() : ""}));
-  manager.addPass(createShardModel());
+  manager.addPass(createShardModel({config.cutRows}));
   manager.addPass(createVerifyValues());
   if (config.fuseMoves)
     manager.addPass(createJoinRotary());

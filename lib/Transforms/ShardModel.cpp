@@ -169,6 +169,12 @@ LogicalResult ShardModel::shardExperts(StepOp step, AxesAttr over) {
 }
 
 LogicalResult ShardModel::verifyAxes(ArrayRef<AxesAttr> axes) {
+  if (cutRows)
+    for (AxesAttr axis : axes)
+      if (cutsPositions(axis))
+        return emitError(getOperation().getLoc())
+               << "cannot cut rows over an axis 'tensor' beside " << axis
+               << ", which cuts the positions; leave zero.cut_rows out";
   for (size_t i = 1; i < axes.size(); ++i)
     for (AxesAttr other : axes.take_front(i))
       if (!cutTogether(axes[i], other))
@@ -191,7 +197,7 @@ LogicalResult ShardModel::shard(StepOp step, AxesAttr over) {
     return shardExperts(step, over);
   if (cutsPositions(over) && failed(verifyTracked(step, over)))
     return failure();
-  Sharding sharding(step, over);
+  Sharding sharding(step, over, cutRows);
   if (failed(sharding.verify()))
     return failure();
   auto cutOf = [&](ParameterOp parameter) { return sharding.cutOf(parameter); };
@@ -200,6 +206,10 @@ LogicalResult ShardModel::shard(StepOp step, AxesAttr over) {
   } else {
     InFlightDiagnostic remark = reportParameters(step, over, cutOf);
     reportWhole(remark, step, sharding);
+    if (cutRows)
+      remark.attachNote() << "of " << sharding.countOfRows()
+                          << " operations between what is cut each rank "
+                             "computes some of the rows";
   }
   LocalModel(step, sharding).run();
   cutParameters(getOperation(), cutOf);

@@ -349,6 +349,14 @@ LogicalResult Values::visitStartGather(StartAllGatherOp op) {
     give(op.getPending(), state);
     return success();
   }
+  // Of what is the same everywhere all parts are.
+  const int64_t rank = op.getTensorType().getRank();
+  const uint64_t all = rank < 64 ? (uint64_t(1) << rank) - 1 : 0;
+  if (state.kind == State::Same && all != 0 && (state.uniform & all) == all) {
+    state.uniform = ~uint64_t(0);
+    give(op.getPending(), state);
+    return success();
+  }
   if ((state.kind != State::Cut || isOfAllSamples(state)) && !isOfRanks(state))
     return op.emitOpError("over ")
            << axis << " brings together what is " << describe(state)
@@ -432,6 +440,13 @@ LogicalResult Values::visitAllToAll(AllToAllOp op) {
     give(op.getPending(), State::of(State::Terms));
     return success();
   }
+  if (state.kind == State::Term && !isOfSamples() && !isOfAllSamples(state) &&
+      hasRanks) {
+    State terms = State::of(State::Terms);
+    terms.stride = state.stride ? state.stride : strideOf(op.getValue(), 0);
+    give(op.getPending(), terms);
+    return success();
+  }
   std::optional<State> gathered;
   if (state.kind == State::Cut && hasRanks &&
       (state.samples == 0 || state.samples == strideOf(op.getValue(), 0)))
@@ -439,7 +454,9 @@ LogicalResult Values::visitAllToAll(AllToAllOp op) {
   if (!gathered)
     return op.emitOpError("over ")
            << axis << " exchanges what is " << describe(state)
-           << ", wanted parts of a dimension, behind one of the ranks";
+           << ", wanted parts of a dimension, or the terms of a sum, behind "
+              "one "
+              "of the ranks";
   gathered->isOfSamples = state.samples != 0;
   give(op.getPending(), settled(*gathered, type.getShape()));
   return success();

@@ -216,7 +216,8 @@ FailureOr<States> verify::applyOperation(Operation *op,
   Rule rule(op, factors, operands, over);
   if (std::optional<States> results = rule.run()) {
     if (operands.size() == 1 &&
-        (operands[0].kind == State::Cut || operands[0].kind == State::Own))
+        (operands[0].kind == State::Cut || operands[0].kind == State::Own ||
+         operands[0].kind == State::Term))
       results->front().stride = findFrontStride(op, over.getSize());
     return *results;
   }

@@ -44,7 +44,15 @@ std::optional<States> Rule::addedResults() {
   if (!isSum)
     return fail("reads " + describe(operands.front()) +
                 "; wanted a sum of these terms");
-  return States{State::of(State::Own)};
+  int64_t stride = operands.front().stride;
+  if (stride == 0)
+    return States{State::of(State::Own)};
+  // The rank's part of the sum, as if it were a slice of it.
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  State part = partOfBlock(type.getShape(), stride);
+  part.isOwn = true;
+  part.gathered.sizes.push_back(stride);
+  return States{part};
 }
 
 /// Whether ranks have parts of the experts of an operation on rows that are in

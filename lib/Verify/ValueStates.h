@@ -77,7 +77,8 @@ struct State {
   Blocks gathered;
   /// Gathered: of what was exchanged, the elements of a block of the dimension
   /// that each rank has got a part of; 0 where all have the same. Of what is
-  /// sent, a dimension of the ranks has come to the front by `stride`.
+  /// sent, a dimension of the ranks has come to the front by `stride`. Terms:
+  /// `stride` as well; 0 where they are of each rank's own samples.
   int64_t part = 0;
 
   /// Of a model, where gradients are still to be made: whether the value

@@ -14,6 +14,8 @@
 #include "zero/Analysis/Dimensions.h"
 #include "zero/Analysis/Mesh.h"
 
+#include "llvm/ADT/SetVector.h"
+
 namespace mlir::zero {
 
 /// The values of `model` of which a gradient is wanted: floats that follow from
@@ -43,8 +45,9 @@ struct CutCost {
 class Sharding {
 public:
   /// Decides about `model`, a step before differentiation, on the ranks of
-  /// `over`.
-  Sharding(StepOp model, AxesAttr over);
+  /// `over`. With `cutsRows` ranks have parts of the rows of what is between
+  /// cut operations, instead of all of it.
+  Sharding(StepOp model, AxesAttr over, bool cutsRows = false);
 
   AxesAttr getOver() const { return over; }
   /// Whether positions are cut, and no parameters.
@@ -79,6 +82,13 @@ public:
   int64_t partOf(Operation *op, size_t factor) const;
   const zrt::Factors &factorsOf(Operation *op) const {
     return dimensions.of(op).factors;
+  }
+  /// Whether ranks compute parts of the rows of `op`, which nothing else cuts.
+  bool isOfRows(Operation *op) const { return rowOperations.contains(op); }
+  size_t countOfRows() const { return rowOperations.size(); }
+  /// How the rows of `value` are cut; null: it has none, or none are cut.
+  CutAttr rowsOf(Value value) const {
+    return rows ? makeCut(dimensions.of(value), *rows) : CutAttr();
   }
   /// Operations on positions that each rank computes whole, because they can
   /// be cut along nothing.
@@ -120,6 +130,12 @@ private:
   void choose();
   void take(const CutCost &cost);
 
+  void cutRows();
+  SmallVector<Operation *> findRowOperations(DimensionId atom) const;
+  bool sparesRows(Operation *op, DimensionId atom, double share) const;
+  bool isGathered(Operation *op, const DenseSet<Operation *> &found) const;
+  void addFeeding(DimensionId atom, llvm::SetVector<Operation *> &found) const;
+
   LogicalResult verifyPositions() const;
   std::optional<DimensionId> findPositions();
   void cutPositions();
@@ -142,6 +158,10 @@ private:
   /// Those of them that occur in an operation.
   DenseMap<Operation *, SmallVector<DimensionId, 2>> takenAt;
   DenseMap<Operation *, OperationCut> cutOperations;
+
+  /// Between what is cut: the class of the rows, and what has parts of them.
+  std::optional<DimensionId> rows;
+  DenseSet<Operation *> rowOperations;
 
   /// Over `sequence`: the class of the positions, the classes of the samples,
   /// and along which class the parts of values are.

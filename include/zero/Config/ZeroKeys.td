@@ -28,6 +28,11 @@ def : Key<"zero.sharding", Object, "null",
 def : Key<"zero.sharding.*", Integer, "-1",
     "the dimension of a parameter, by its name, or of several by a pattern with `*`; "
     "-1: none is cut">;
+def : Key<"zero.cut_rows", Bool, "false",
+    "give each rank of the axis `tensor` some of the rows, samples or positions, between "
+    "what is cut otherwise: norms, dropout and the residual stream take a part of the memory, "
+    "and as many bytes are sent; Megatron's `sequence_parallel`">,
+    Field<Run, "cutRows">, Option<"cut-rows">, Idle<[NoTensorAxis]>;
 def : Key<"zero.pipeline_schedule", Text, "\"1f1b\"",
     "in which order the stages of an axis `pipe` make the passes of micro-batches: "
     "`1f1b`, a backward pass as soon as it can be, `gpipe`, all forward passes first, "

@@ -107,6 +107,15 @@ def ShardModel : Pass<"zero-shard-model", "::mlir::ModuleOp"> {
     each rank has a range, and `CombinedOpInterface` says what combines what they
     compute: of a loss one number a row and rank, and never the logits.
 
+    With `cut-rows` each rank of the axis `tensor` computes some of the rows, samples or
+    positions, of what is between cut operations, such as norms, dropout and the
+    residual stream: what is a term of a sum is scattered (`zero.scatter_value`), each rank
+    gets its rows of the sum, and where a cut operation reads them a `zero.gather_value`
+    brings them together. The bytes of an all-reduce are sent, and each rank has a part of
+    the values in between. What ranks share there, such as the gain of a norm, is read
+    through a `zero.replicate`; an operation with which that costs more than a quarter of
+    what it gives computes all rows.
+
     Over an axis `sequence` each rank has a part of the positions of the samples: the
     second dimension of `input_ids`, or of the first input of integers that has two. What depends on no
     parameter, such as labels, counts and masks, each rank computes whole. What needs
@@ -163,6 +172,9 @@ def ShardModel : Pass<"zero-shard-model", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::nn::NNDialect", "::mlir::arith::ArithDialect"];
+  let options = [
+    Option<"cutRows", "cut-rows", "bool", /*default=*/"false",
+      "Over tensor, cut rows between what is cut otherwise">];
 }
 
 def StartExchanges : Pass<"zero-start-exchanges", "::mlir::ModuleOp"> {
