@@ -103,12 +103,21 @@ PlaceSharding::findPlaces(const zrt::FactoredTensor &tensor,
 // What is computed where
 //===----------------------------------------------------------------------===//
 
+/// Whether ranks that have parts of results must know which.
+static bool needsRange(const zrt::Factors &factors) {
+  for (auto [index, factor] : llvm::enumerate(factors.factors))
+    for (const zrt::FactoredTensor &tensor : factors.results)
+      if (factor.kind == FactorKind::Combined && count(tensor, index) != 0)
+        return true;
+  return false;
+}
+
 /// What makes places in an order of its own, of rows, beside one other
 /// dimension that no operand has: the experts.
 void PlaceSharding::findFills(Operation *op) {
-  if (isa<CombinedOpInterface>(op))
-    return;
   const zrt::Factors factors = getFactors(op);
+  if (needsRange(factors))
+    return;
   auto isMade = [&](size_t factor) {
     return llvm::none_of(factors.operands, [&](const auto &tensor) {
       return count(tensor, factor) != 0;
@@ -203,7 +212,7 @@ bool PlaceSharding::computesByPlace(Operation *op, const zrt::Factors &factors,
                                     const PlaceFactors &cut,
                                     Matrices &found) const {
   if (op->getNumRegions() != 0 || !isMemoryEffectFree(op) ||
-      isa<CombinedOpInterface>(op) ||
+      needsRange(factors) ||
       factors.factors[*cut.experts].kind != FactorKind::Parallel ||
       factors.factors[*cut.places].kind != FactorKind::Parallel)
     return false;

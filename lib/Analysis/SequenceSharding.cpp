@@ -131,7 +131,7 @@ std::optional<Sharding::OperationCut> Sharding::findBest(Operation *op) const {
   if (std::optional<DimensionId> atom = findStay(op))
     return findCut(op, *atom);
   if (std::optional<OperationCut> cut = findCut(op, *positions);
-      cut && (!cut->isCombined || isOfResults(op, *positions)))
+      cut && (!cut->isCombined || cut->isSum || isOfResults(op, *positions)))
     return cut;
   if (std::optional<DimensionId> atom = findOther(op))
     return findCut(op, *atom);

@@ -35,9 +35,15 @@ Value AxisRange::gather(Value value) {
   SmallVector<int64_t> shape(type.getShape());
   shape.push_back(1);
   ImplicitLocOpBuilder b(loc, builder);
-  Value column = nn::buildReshape(b, value, type.clone(shape));
-  auto cut = CutAttr::get(builder.getContext(), type.getRank(), /*repeats=*/1,
+  return gatherAlong(nn::buildReshape(b, value, type.clone(shape)),
+                     type.getRank());
+}
+
+Value AxisRange::gatherAlong(Value value, int64_t dim) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = over.getSize();
+  auto cut = CutAttr::get(builder.getContext(), dim, /*repeats=*/1,
                           {over.getSize()}, over);
-  shape.back() = over.getSize();
-  return GatherValueOp::create(builder, loc, type.clone(shape), column, cut);
+  return GatherValueOp::create(builder, loc, type.clone(shape), value, cut);
 }

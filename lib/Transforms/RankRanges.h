@@ -22,6 +22,7 @@ public:
   Value getFirst() override;
   Value sum(Value term) override;
   Value gather(Value value) override;
+  Value gatherAlong(Value value, int64_t dim) override;
 
 private:
   OpBuilder &builder;

@@ -25,6 +25,7 @@ zero.step @train(%tokens: tensor<6xi32>) {
   %s, %places, %ends = nn.dispatch %x, %ids experts 4 : (tensor<6x8xf32>, tensor<6x1xi32>) -> (tensor<6x8xf32>, tensor<6x1xi32>, tensor<4xi32>)
   %y = nn.grouped_matmul %s, %down offsets %ends : (tensor<6x8xf32>, tensor<4x8x8xf32>, tensor<4xi32>) -> tensor<6x8xf32>
   %z = nn.combine %y, %places weights %g : (tensor<6x8xf32>, tensor<6x1xi32>, tensor<6x1xf32>) -> tensor<6x8xf32>
-  %loss = nn.reduce mean %z dims [0, 1] : (tensor<6x8xf32>) -> tensor<f32>
+  %n = nn.softmax %z : tensor<6x8xf32>
+  %loss = nn.reduce mean %n dims [0, 1] : (tensor<6x8xf32>) -> tensor<f32>
   zero.yield %loss : tensor<f32>
 }

@@ -114,6 +114,8 @@ public:
   virtual Value sum(Value term) = 0;
   /// What the ranks have, in their order along a new last dimension.
   virtual Value gather(Value value) = 0;
+  /// The same along a dimension of which each rank has one index.
+  virtual Value gatherAlong(Value value, int64_t dim) = 0;
 };
 
 /// Bytes of all tensor operands and results of `op`.

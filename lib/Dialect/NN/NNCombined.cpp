@@ -1,10 +1,10 @@
 //===- NNCombined.cpp - operations of which each rank has a range ---------===//
 //
 // What becomes of lookups and losses where ranks have ranges of the vocabulary,
-// of rows that go to experts where they have some of these, of dropout where
-// they have ranges of anything, of attention with dropout where they have some
-// of the heads, and the gradients of the operations that each rank then
-// computes.
+// of means and maxima where they have ranges of anything, of rows that go to
+// experts where they have some of these, of dropout where they have ranges of
+// anything, of attention with dropout where they have some of the heads, and
+// the gradients of the operations that each rank then computes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -106,6 +106,65 @@ LogicalResult PartialCrossEntropyOp::buildGradient(
       getFirst(), getLse(), getSum(), getIgnoreIndex(), getClasses());
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// reduce
+//===----------------------------------------------------------------------===//
+
+/// `x` with a dimension of the ranges before the indices within one, of which a
+/// rank has one.
+static Value expandRange(ImplicitLocOpBuilder &b, Value x, int64_t dim) {
+  SmallVector<int64_t> shape(typeOf(x).getShape());
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t i = 0; i < typeOf(x).getRank(); ++i) {
+    groups.push_back({i < dim ? i : i + 1});
+    if (i == dim)
+      groups.back() = {dim, dim + 1};
+  }
+  shape.insert(shape.begin() + dim, 1);
+  return tensor::ExpandShapeOp::create(b, typeOf(x).clone(shape), x, groups);
+}
+
+/// `x` without the dimensions `dims`.
+static Value buildReduce(ImplicitLocOpBuilder &b, Value x, Reduction kind,
+                         ArrayRef<int64_t> dims) {
+  SmallVector<int64_t> shape;
+  for (auto [dim, size] : llvm::enumerate(typeOf(x).getShape()))
+    if (!llvm::is_contained(dims, static_cast<int64_t>(dim)))
+      shape.push_back(size);
+  return ReduceOp::create(b, typeOf(x).clone(shape), x, kind, dims);
+}
+
+/// The mean of the means of all ranges is a sum. Of the maxima of ranges the
+/// maximum is the first one, where dimensions before the range come with it.
+SmallVector<Value> ReduceOp::buildOfRange(OpBuilder &builder,
+                                          ValueRange operands,
+                                          RankRange &range) {
+  ImplicitLocOpBuilder b(getLoc(), builder);
+  const int64_t dim = range.getDim(/*operand=*/0);
+  SmallVector<int64_t> within, among;
+  for (int64_t reduced : getDims())
+    if (reduced < dim)
+      (givesTerms() ? within : among).push_back(reduced);
+    else
+      within.push_back(reduced + 1);
+  const int64_t ranges =
+      dim - llvm::count_if(within, [&](int64_t d) { return d < dim; });
+  among.push_back(ranges);
+  Value own =
+      buildReduce(b, expandRange(b, operands[0], dim), getKind(), within);
+  if (!givesTerms())
+    return {buildReduce(b, range.gatherAlong(own, ranges), getKind(), among)};
+  Value sum = buildReduce(b, own, Reduction::Sum, among);
+  auto count = static_cast<double>(range.getWholeSize() / range.getSize());
+  FloatAttr ranks = b.getFloatAttr(typeOf(sum).getElementType(), count);
+  return {arith::DivFOp::create(
+      b, sum,
+      arith::ConstantOp::create(b,
+                                DenseElementsAttr::get(typeOf(sum), ranks)))};
+}
+
+bool ReduceOp::givesTerms() { return getKind() == Reduction::Mean; }
 
 //===----------------------------------------------------------------------===//
 // dispatch

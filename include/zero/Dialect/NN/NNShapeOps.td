@@ -36,7 +36,8 @@ def NN_ReduceOp : NN_SignedOp<"reduce",
     [Floats<"x", "..">],
     [NN_Attribute<"kind", "int>=0<3", NN_ReductionAttr>, Ints<"dims">],
     [Floats<"y", "..">], "",
-    [NN_Differentiable, NN_Epilogue, NN_Factors, CheapInFloat32],
+    [NN_CombinedBySum, NN_Differentiable, NN_Epilogue, NN_Factors,
+     CheapInFloat32],
     NN_DescribesKernel> {
   let summary = "Sum, maximum or mean over dimensions, which it removes";
   let text = [{
