@@ -156,16 +156,26 @@ static bool isCountedMean(Operation *op) {
   return counted && !counted.isSum();
 }
 
+/// The mean itself, and not what else is computed with it.
+static bool isCountedMean(Value value) {
+  auto result = dyn_cast<OpResult>(value);
+  return result && result.getResultNumber() == 0 &&
+         isCountedMean(result.getOwner());
+}
+
 /// What is not linear in a count has no mean over micro-batches.
 void Means::visitOther(Operation *op) {
   SmallVector<Operation *> stack = {op};
   DenseSet<Operation *> seen;
-  bool isOfData = false;
+  bool isOfData = false, takesMean = op && isCountedMean(op);
   while (!stack.empty()) {
     Operation *next = stack.pop_back_val();
     if (!next || !seen.insert(next).second)
       continue;
-    if (isCountedMean(next) || takesTotals(next))
+    takesMean |= llvm::any_of(next->getOperands(), [](Value operand) {
+      return isCountedMean(operand);
+    });
+    if (takesMean || takesTotals(next))
       return stop(op, "the loss is no sum of means, each times a constant");
     for (Value operand : next->getOperands()) {
       if (isTrained(operand))
@@ -181,7 +191,7 @@ void Means::visit(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || !isTrained(value) || mean.at)
     return;
-  if (isCountedMean(op) && value == op->getResult(0))
+  if (isCountedMean(value))
     return add({cast<CountedMeanOpInterface>(op).getCounted(), Value()}, op);
   if (auto quotient = dyn_cast<arith::DivFOp>(op))
     return visitQuotient(quotient);

@@ -29,20 +29,16 @@ def cross_entropy(
             b, logits, classes_last(b, target), weight, reduction, label_smoothing
         )
     if weight is None and reduction != NONE:
-        loss = mean_cross_entropy(b, logits, target, ignore_index)
+        loss, lse = mean_cross_entropy(b, logits, target, ignore_index)
         if label_smoothing:
-            # The mean over classes of -log p is lse - mean(logits), and
-            # lse - logits[target] is the loss itself. Differences are taken first:
-            # the mean of large logits is rounded.
-            picked = b.reshape(pick(b, logits, target), target.shape + (1,))
-            spread = b.reduce("mean", b.minus(picked, logits), [logits.rank - 1])
-            kept = valid(b, target, ignore_index, logits.dtype)
-            total = b.reduce("sum", b.times(spread, kept), range(kept.rank))
+            kept = valid(b, target, ignore_index, loss.dtype)
+            rows = b.cast(spread(b, logits, target, lse), loss.dtype)
+            total = b.reduce("sum", b.times(rows, kept), range(kept.rank))
             mean = b.over(total, count(b, kept))
             loss = b.plus(loss, b.times(mean, label_smoothing))
         if reduction == MEAN:
             return loss
-        return b.times(loss, count(b, valid(b, target, ignore_index, logits.dtype)))
+        return b.times(loss, count(b, valid(b, target, ignore_index, loss.dtype)))
     return by_rows(b, logits, target, weight, reduction, ignore_index, label_smoothing)
 
 
@@ -53,10 +49,22 @@ def classes_last(b: Builder, x: Value) -> Value:
     return b.transpose(x, [0, *range(2, x.rank), 1])
 
 
-def mean_cross_entropy(b: Builder, logits: Value, target: Value, ignore_index: int) -> Value:
+def mean_cross_entropy(b: Builder, logits: Value, target: Value, ignore_index: int) -> list[Value]:
+    """The loss, and the logarithm of the sum of exponentials of each row."""
     form = f"{{}}, {{}} ignore_index {ignore_index}"
     results = [((), torch.float32), (target.shape, torch.float32)]
-    return b.add("nn.cross_entropy", [logits, target], results, form)[0]
+    return b.add("nn.cross_entropy", [logits, target], results, form)
+
+
+def spread(b: Builder, logits: Value, target: Value, lse: Value) -> Value:
+    """What smoothing adds to the loss of a row. The mean over classes of -log p is
+    lse - mean(logits), and the loss is lse - logits[target]. The mean is of differences
+    from lse, since that of large logits is rounded; lse, which is added and subtracted,
+    has no gradient."""
+    anchor = b.cast(b.stop(lse), logits.dtype)
+    wide = b.reshape(anchor, target.shape + (1,))
+    mean = b.reduce("mean", b.minus(wide, logits), [logits.rank - 1])
+    return b.plus(mean, b.minus(pick(b, logits, target), anchor))
 
 
 def valid(b: Builder, target: Value, ignore_index: int, dtype: torch.dtype) -> Value:
@@ -75,15 +83,19 @@ def pick(b: Builder, x: Value, target: Value) -> Value:
     return b.reduce("sum", b.select(hot, x, b.like(x, 0)), [x.rank - 1])
 
 
+def weights_of(b: Builder, weight: Value, target: Value, ignore_index: int) -> Value:
+    """weight[target[..]], any of them where the target is ignored."""
+    ids = b.select(b.compare("ne", target, ignore_index), target, b.like(target, 0))
+    return b.reshape(b.gather(weight, b.reshape(ids, (target.size,)), 0), target.shape)
+
+
 def by_rows(b, logits, target, weight, reduction, ignore_index, smoothing) -> Value:
     last = logits.rank - 1
     log_p = log_softmax_of(b, logits, last)
     kept = valid(b, target, ignore_index, logits.dtype)
     scale = kept
     if weight is not None:
-        hot = b.one_hot(target, logits.shape[-1])
-        wide = b.broadcast(weight, logits.shape)
-        scale = b.times(kept, b.reduce("sum", b.select(hot, wide, b.like(wide, 0)), [last]))
+        scale = b.times(kept, weights_of(b, weight, target, ignore_index))
     rows = b.times(b.negative(pick(b, log_p, target)), scale)
     if smoothing:
         spread = log_p if weight is None else b.times(log_p, weight)
