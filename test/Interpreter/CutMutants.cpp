@@ -6,6 +6,7 @@
 #include "zero/Dialect/NN/NN.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace mlir::zero;
@@ -108,6 +109,15 @@ template <typename OpT> void Lister::addSame(OpT op) {
   add("doubled", doubleIt);
 }
 
+/// Whether no gradient of `value` goes on to a parameter.
+static bool isStopped(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || isa<nn::StopGradientOp>(op) ||
+      !isa<FloatType>(getElementTypeOrSelf(value.getType())))
+    return true;
+  return !isa<LoadOp>(op) && llvm::all_of(op->getOperands(), isStopped);
+}
+
 /// Two of them are one.
 template <typename OpT> void Lister::addOnce(OpT) {
   add("dropped", drop);
@@ -160,7 +170,8 @@ static CutAttr halve(CutAttr cut) {
 static bool isOfDropout(Operation *op) {
   Value value = op->getResult(0);
   auto isMoved = [](Operation *user) {
-    return user->getNumOperands() == 1 || isa<arith::AddIOp>(user);
+    return user->getNumResults() == 1 &&
+           (user->getNumOperands() == 1 || isa<arith::AddIOp>(user));
   };
   while (value.hasOneUse() && isMoved(*value.getUsers().begin()))
     value = value.getUsers().begin()->getResult(0);
@@ -291,7 +302,8 @@ std::vector<CutMutant> Lister::run() {
   walk([&](Operation *op) {
     if (auto sum = dyn_cast<AllReduceValueOp>(op))
       addSum(sum);
-    if (auto replicate = dyn_cast<ReplicateOp>(op))
+    if (auto replicate = dyn_cast<ReplicateOp>(op);
+        replicate && !isStopped(replicate.getValue()))
       addSame(replicate);
     if (auto once = dyn_cast<CountOnceOp>(op))
       addOnce(once);

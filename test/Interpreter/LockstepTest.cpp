@@ -303,6 +303,14 @@ TEST(LockstepTest, VocabulariesAreTheirRanges) {
   }
 }
 
+/// Losses of logits of which each rank has some classes, or some positions. Not
+/// of means of rows over positions: these may come in any order.
+TEST(LockstepTest, TheVerifierAgreesOnMutantsOfLosses) {
+  for (StringRef name : {"smoothed", "weighted", "probabilities", "z-loss"})
+    judgeAxis(name, "tensor");
+  judgeAxis("smoothed", "sequence");
+}
+
 /// Without any one of the exchanges something is another.
 TEST(LockstepTest, AMissingExchangeIsFound) {
   const std::string path = ZERO_CUT_MODELS "/gpt2.mlir";

@@ -10,6 +10,7 @@ Tests evaluate the models in f64 on all ranks of a mesh (LockstepTest).
 import pathlib
 
 import torch
+import torch.nn.functional as F
 import transformers
 import zero
 
@@ -49,10 +50,43 @@ MODELS = {
         transformers.Phi3Config(**TOKENS, **LLAMA)),
 }
 
+CLASS_WEIGHTS = torch.arange(100) / 100 + 0.5
+
+# Of logits [tokens, classes] and labels, of which some are ignored.
+LOSSES = {
+    "smoothed": lambda x, y: F.cross_entropy(x, y, label_smoothing=0.1),
+    "weighted": lambda x, y: F.cross_entropy(
+        x, y, weight=CLASS_WEIGHTS, label_smoothing=0.1),
+    "probabilities": F.cross_entropy,
+    "z-loss": lambda x, y: (
+        F.cross_entropy(x, y) + 0.01 * x.logsumexp(-1).square().mean()),
+}
+
+
+class WithLoss(torch.nn.Module):
+    """A projection that is the embedding, and one of `LOSSES`."""
+
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+        self.model = transformers.GPT2LMHeadModel(transformers.GPT2Config(
+            **TOKENS, **GPT2, attn_pdrop=0, embd_pdrop=0, resid_pdrop=0))
+
+    def forward(self, input_ids, labels):
+        logits = self.model(input_ids).logits.flatten(0, 1)
+        labels = labels.flatten(0, 1)
+        if not labels.is_floating_point():
+            labels = labels.masked_fill(labels < 32, -100)
+        return LOSSES[self.name](logits, labels)
+
+
+MODELS |= {name: lambda name=name: WithLoss(name) for name in LOSSES}
+
 
 def batch(name):
     ids = torch.zeros(2, 16, dtype=torch.int64)
-    labels = torch.zeros(2, dtype=torch.int64) if name == "bert" else ids
+    labels = {"bert": torch.zeros(2, dtype=torch.int64),
+              "probabilities": torch.zeros(2, 16, 100)}.get(name, ids)
     return {"input_ids": ids, "labels": labels}
 
 
