@@ -216,8 +216,13 @@ std::optional<States> Rule::cutResults() {
     for (State &state : *found)
       state.kind = State::Cut;
   }
-  for (State &state : *found)
+  // What is linear in what a sum combines may come before that.
+  bool isOfRange = operands.size() == 1 && operands[0].isOfRange &&
+                   factors.operands[0].isLinear;
+  for (State &state : *found) {
     state.isOwn = true;
+    state.isOfRange = isOfRange;
+  }
   return found;
 }
 

@@ -297,6 +297,7 @@ TEST(LockstepTest, VocabulariesAreTheirRanges) {
       EXPECT_GT(model.count<nn::PartialEmbeddingOp>(), 0);
       EXPECT_EQ(model.count<nn::LinearPartialCrossEntropyGradOp>(),
                 chunkBytes ? 1 : 0);
+      EXPECT_TRUE(isAccepted(model));
       compare(model, /*evaluating=*/false);
       compare(model, /*evaluating=*/true);
     }
