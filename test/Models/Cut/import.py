@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Imports small models of the families whose shapes are cut in different ways.
 
-  import.py            writes the files of this folder again
+  import.py            writes the files of this folder, and of Dropout, again
+
+The models of Dropout drop what their configurations let them drop, give their logits, and
+have heads, experts and positions for four ranks.
 
 Needs PyTorch and `transformers`: build/python, which `tools/setup --python` makes.
 Tests evaluate the models in f64 on all ranks of a mesh (LockstepTest).
@@ -82,6 +85,27 @@ class WithLoss(torch.nn.Module):
 
 MODELS |= {name: lambda name=name: WithLoss(name) for name in LOSSES}
 
+DROPPING = dict(**TOKENS, **{**LLAMA, "num_attention_heads": 8, "num_key_value_heads": 4},
+                attention_dropout=0.1)
+
+DROPOUT = {
+    "bert": MODELS["bert"],
+    "gpt2": MODELS["gpt2-dropout"],
+    "llama": lambda: transformers.LlamaForCausalLM(
+        transformers.LlamaConfig(**{**DROPPING, "vocab_size": 101})),
+    "mixtral": lambda: transformers.MixtralForCausalLM(
+        transformers.MixtralConfig(**{**DROPPING, "intermediate_size": 48},
+                                   num_local_experts=4)),
+    "neox": lambda: transformers.GPTNeoXForCausalLM(
+        transformers.GPTNeoXConfig(
+            **TOKENS, hidden_size=32, num_hidden_layers=1,
+            num_attention_heads=4, intermediate_size=96,
+            max_position_embeddings=32, attention_dropout=0.1, hidden_dropout=0.1)),
+    "olmo2": lambda: transformers.Olmo2ForCausalLM(transformers.Olmo2Config(**DROPPING)),
+    "phi3": lambda: transformers.Phi3ForCausalLM(
+        transformers.Phi3Config(**DROPPING, resid_pdrop=0.1, embd_pdrop=0.1)),
+}
+
 
 def batch(name):
     ids = torch.zeros(2, 16, dtype=torch.int64)
@@ -90,13 +114,19 @@ def batch(name):
     return {"input_ids": ids, "labels": labels}
 
 
+def write(path, make, **options):
+    torch.manual_seed(0)
+    model = zero.export(make(), batch(path.stem), **options)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"// Made by import.py.\n\n{model.text}")
+
+
 def main():
     folder = pathlib.Path(__file__).parent
     for name, make in MODELS.items():
-        torch.manual_seed(0)
-        model = zero.export(make(), batch(name))
-        (folder / f"{name}.mlir").write_text(
-            f"// Made by import.py.\n\n{model.text}")
+        write(folder / f"{name}.mlir", make)
+    for name, make in DROPOUT.items():
+        write(folder / "Dropout" / f"{name}.mlir", make, outputs=("logits",))
 
 
 if __name__ == "__main__":
