@@ -209,7 +209,8 @@ public:
     if (succeeded(values))
       for (auto [given, state] : llvm::zip_equal(*values, states))
         results.push_back({given, state.gradients});
-    addUp(*local, mesh, results);
+    if (addsUp)
+      addUp(*local, mesh, results);
     return results;
   }
 
@@ -235,6 +236,9 @@ public:
   MLIRContext context;
   OwningOpRef<ModuleOp> whole, local;
   AxesAttr mesh;
+  /// Whether gradients are summed as ZeRO sums them, over `sequence` and
+  /// `expert`.
+  bool addsUp = true;
 
 protected:
   OwningOpRef<ModuleOp> parse(const std::string &path) {

@@ -165,9 +165,7 @@ static CutAttr halve(CutAttr cut) {
                       pieces, cut.getOver());
 }
 
-/// Whether a slice says which elements an evaluation would drop, which drops
-/// none.
-static bool isOfDropout(Operation *op) {
+bool mlir::zero::isOfDropout(Operation *op) {
   Value value = op->getResult(0);
   auto isMoved = [](Operation *user) {
     return user->getNumResults() == 1 &&

@@ -30,6 +30,14 @@ std::vector<CutMutant> listCutMutants(ModuleOp module, AxesAttr other);
 /// change nothing, as where that is zero.
 std::vector<CutMutant> listNeedlessSums(ModuleOp module);
 
+/// Mutants by other numbers: where ranges of ranks begin, segments of what is
+/// cut, and the labels that count.
+std::vector<CutMutant> listNumberMutants(ModuleOp module);
+
+/// Whether a slice says which elements an evaluation would drop, which drops
+/// none.
+bool isOfDropout(Operation *op);
+
 } // namespace mlir::zero
 
 #endif // ZERO_TEST_INTERPRETER_CUTMUTANTS_H

@@ -8,6 +8,7 @@
 
 #include "CutModel.h"
 #include "CutMutants.h"
+#include "Sanitized.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -97,6 +98,22 @@ void judgeSums(Model &model, ModuleOp cut, llvm::function_ref<bool()> finish) {
   EXPECT_GT(rejected, 50);
 }
 
+/// The verifier rejects exactly the wrong numbers, more than `few` of them.
+void judgeNumbers(Model &model, ModuleOp cut, llvm::function_ref<bool()> finish,
+                  int64_t few) {
+  int64_t rejected = 0;
+  for (const CutMutant &mutant : listNumberMutants(cut)) {
+    model.local = cut.clone();
+    mutant.change(*model.local);
+    bool accepted = isAccepted(model);
+    bool isSame = finish() && findDistance(model) <= kNear &&
+                  findDistance(model, /*evaluating=*/true) <= kNear;
+    EXPECT_EQ(accepted, isSame) << mutant.name;
+    rejected += !accepted;
+  }
+  EXPECT_GE(rejected, few);
+}
+
 using Judge = llvm::function_ref<void(Model &, ModuleOp cut,
                                       llvm::function_ref<bool()> finish)>;
 
@@ -132,6 +149,34 @@ void judge(StringRef name, ArrayRef<std::pair<StringRef, int64_t>> axes,
 void judgeAxis(StringRef name, StringRef axis, int64_t size = 2,
                int64_t few = 10) {
   judge(name, {{"data", 2}, {axis, size}}, few);
+}
+
+void judgeNumbersOf(StringRef name,
+                    ArrayRef<std::pair<StringRef, int64_t>> axes, int64_t few) {
+  judgeWith(
+      [=](Model &model, ModuleOp cut, llvm::function_ref<bool()> finish) {
+        judgeNumbers(model, cut, finish, few);
+      },
+      name, axes);
+}
+
+/// Where ranges begin, segments, and labels that count: of models that have all
+/// of them, and with `--all` of all models.
+TEST(LockstepTest, TheVerifierAgreesOnNumbers) {
+  SmallVector<StringRef> models = {"gpt2-dropout", "phi3"};
+  if (shareOfCases() == 1)
+    models = {"gpt2-dropout", "weights", "llama",  "olmo2",
+              "phi3",         "neox",    "mixtral"};
+  for (StringRef name : models) {
+    judgeNumbersOf(name, {{"data", 2}, {"tensor", 2}}, /*few=*/3);
+    judgeNumbersOf(name, {{"data", 2}, {"sequence", 2}}, /*few=*/3);
+  }
+  judgeNumbersOf("bert", {{"data", 2}, {"tensor", 2}}, /*few=*/3);
+  judgeNumbersOf("mixtral", {{"data", 2}, {"expert", 2}}, /*few=*/3);
+  judgeNumbersOf("mixtral", {{"data", 1}, {"tensor", 2}, {"expert", 2}},
+                 /*few=*/3);
+  judgeNumbersOf("llama", {{"data", 1}, {"tensor", 2}, {"sequence", 2}},
+                 /*few=*/3);
 }
 
 TEST(LockstepTest, TheVerifierAgreesOnMutants) {
