@@ -22,19 +22,34 @@ static int64_t countRanks(const TrafficPart &part,
   return group ? group.getSize() : summary.ranks;
 }
 
+/// `name`, with the axes that `part` travels over: of groups of one size, those
+/// of one axis are not those of another. All ranks that add up gradients are
+/// named by nothing.
+static std::string nameOver(StringRef name, const TrafficPart &part,
+                            const PartitionTable &partitions, AxesAttr all) {
+  AxesAttr group = cast<CollectiveOpInterface>(part.op).getGroup(partitions);
+  if (!group || group == all)
+    return name.str();
+  std::string text = (name + " over ").str();
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(group.getNames(), os,
+                        [&](StringAttr axis) { os << axis.getValue(); });
+  return text;
+}
+
 /// Counts each collective once, and what it sends under its name.
 static void addCollectives(ArrayRef<TrafficPart> planned,
-                           const PartitionTable &partitions,
+                           const PartitionTable &partitions, AxesAttr all,
                            PlanSummary &summary) {
-  // Gathers within a node are others than those over all ranks.
-  llvm::MapVector<std::pair<StringRef, int64_t>, CollectiveSummary> collectives;
+  llvm::MapVector<StringAttr, CollectiveSummary> collectives;
   llvm::DenseSet<Operation *> counted;
   for (const TrafficPart &part : planned) {
-    StringRef name = part.op->getName().stripDialect();
-    int64_t ranks = countRanks(part, partitions, summary);
-    CollectiveSummary &collective = collectives[{name, ranks}];
-    collective.name = name.str();
-    collective.ranks = ranks;
+    std::string name =
+        nameOver(part.op->getName().stripDialect(), part, partitions, all);
+    CollectiveSummary &collective =
+        collectives[StringAttr::get(part.op->getContext(), name)];
+    collective.name = name;
+    collective.ranks = countRanks(part, partitions, summary);
     collective.volume.add(part.elements, elementBytes(part.type));
     // One group of gathers is one collective.
     if (counted.insert(part.op).second)
@@ -83,26 +98,29 @@ static void addGathers(const TrafficAnalysis &traffic,
     summary.gathers.push_back({count, elements});
 }
 
-/// What the model itself sends, by the size of the group.
+/// What the model itself sends, by the axes that it does over.
 static void addActivations(ArrayRef<TrafficPart> planned,
                            ArrayRef<TrafficPart> expected,
                            const PartitionTable &partitions,
                            PlanSummary &summary) {
-  std::map<int64_t, TrafficSummary> bySize;
+  std::map<std::string, TrafficSummary> byAxes;
   auto add = [&](ArrayRef<TrafficPart> parts, Volume TrafficSummary::*volume) {
-    for (const TrafficPart &part : parts)
-      if (part.kind == TrafficKind::Activations)
-        (bySize[countRanks(part, partitions, summary)].*volume)
-            .add(part.elements, elementBytes(part.type));
+    for (const TrafficPart &part : parts) {
+      if (part.kind != TrafficKind::Activations)
+        continue;
+      std::string name =
+          nameOver("activations", part, partitions, /*all=*/AxesAttr());
+      TrafficSummary &traffic = byAxes[name];
+      traffic.name = name;
+      traffic.form = "what the model sends";
+      traffic.ranks = countRanks(part, partitions, summary);
+      (traffic.*volume).add(part.elements, elementBytes(part.type));
+    }
   };
   add(planned, &TrafficSummary::planned);
   add(expected, &TrafficSummary::formula);
-  for (auto &[ranks, traffic] : bySize) {
-    traffic.name = "activations";
-    traffic.form = "what the model sends";
-    traffic.ranks = ranks;
+  for (auto &[name, traffic] : byAxes)
     summary.traffic.push_back(traffic);
-  }
 }
 
 /// The partition that `part` is of; null of what the model sends.
@@ -279,7 +297,7 @@ void mlir::zero::detail::summarizeTraffic(ModuleOp module,
   }
   addParts(ofParts, wantedOfParts, partitions, summary);
   addActivations(planned, expected, partitions, summary);
-  addCollectives(all, partitions, summary);
+  addCollectives(all, partitions, mesh.all, summary);
   addTransfers(step, partitions, summary);
   if (summary.ranks > 1)
     addGathers(traffic, all, summary);

@@ -52,17 +52,15 @@ static void compareMemory(const PlanSummary &a, const PlanSummary &b) {
 }
 
 static void compareTraffic(const PlanSummary &a, const PlanSummary &b) {
+  // One of them may have no replicas, or no axis that cuts the model.
+  llvm::MapVector<StringRef, std::pair<int64_t, int64_t>> sent;
+  for (const TrafficSummary &part : a.traffic)
+    sent[part.name].first = a.sent(part.planned.bytes, part.ranks);
+  for (const TrafficSummary &part : b.traffic)
+    sent[part.name].second = b.sent(part.planned.bytes, part.ranks);
   Columns traffic("sent by a rank in an update, bytes", "first", "second");
-  for (size_t i = 0; i < std::max(a.traffic.size(), b.traffic.size()); ++i) {
-    // One of them may have no replicas.
-    auto sent = [&](const PlanSummary &plan) {
-      return i < plan.traffic.size() ? plan.sent(plan.traffic[i].planned.bytes,
-                                                 plan.traffic[i].ranks)
-                                     : 0;
-    };
-    traffic.add((i < a.traffic.size() ? a : b).traffic[i].name, sent(a),
-                sent(b));
-  }
+  for (auto &[name, bytes] : sent)
+    traffic.add(name.str(), bytes.first, bytes.second);
   auto bytes = [](const TrafficSummary &part) { return part.planned.bytes; };
   traffic.add("all", a.sentInAll(bytes), b.sentInAll(bytes));
   traffic.print();
