@@ -31,8 +31,9 @@ import shutil
 import subprocess
 import sys
 
+from cut_traffic import check_states
 from training import ALL_CASES, GOLDENS, MODELS as FOLDER, Setup, arguments, check, close, difference, \
-    execute, read_tensors, relative_l2, same_bytes
+    execute, fail, read_tensors, relative_l2, same_bytes, worst_element
 
 STEPS = 20
 SEEDS = range(16)
@@ -47,6 +48,10 @@ MODELS = {
 }
 KEY_HEADS = {"tiny-gpt": 4, "tiny-llama": 2, "tiny-moe": 2, "tiny-capacity": 2}
 SGD = {"type": "SGD", "params": {"lr": 0.05, "momentum": 0.9}}
+ADAMW = (1e-5, 1e-4, 1e-5)  # losses, norms, weights
+# Elements whose gradients are zero in exact arithmetic: a bias of all keys adds the same to
+# each score of a row. Of what rounding leaves there AdamW makes steps as large as of any other.
+WITHOUT_GRADIENT = {f"h.{layer}.attn.c_attn.bias": (32, 64) for layer in range(2)}
 
 
 def weights_of(model):
@@ -61,12 +66,23 @@ def whole(folder, model, batch_ranks, precision="f32", **options):
     return execute(folder, setup, steps=STEPS, weights=weights_of(model))
 
 
-def compare(name, run, wanted, tolerances):
+def compare(name, run, wanted, tolerances=ADAMW, without=None):
+    """`without`: ranges of elements by tensor that may be any; None: `WITHOUT_GRADIENT`."""
     loss, norm, weights = tolerances
     close(name + " loss", run.column("loss"), wanted.column("loss"), loss)
     close(name + " norm", run.column("grad_norm"), wanted.column("grad_norm"), norm)
-    error = relative_l2(read_tensors(run.weights), read_tensors(wanted.weights))
-    check(error <= weights, f"{name}: weights differ by {error:.3g}, wanted {weights:g}")
+    without = WITHOUT_GRADIENT if without is None else without
+    found, wanted = read_tensors(run.weights), read_tensors(wanted.weights)
+    check(found.keys() == wanted.keys(),
+          f"{name}: saved are {sorted(found)}, wanted {sorted(wanted)}")
+    for key, whole in wanted.items():
+        first, last = without.get(key, (0, 0))
+        part, other = ({key: tensor[:first] + tensor[last:]} for tensor in (found[key], whole))
+        error = max(relative_l2(part, other),
+                    max(abs(a - b) for a, b in zip(part[key], other[key])))
+        if not error <= weights:
+            fail(f"{name}: {key} differs by {error:.3g}, wanted {weights:g}: "
+                 + worst_element(part, other))
 
 
 def check_traffic(setup, run, axis, wanted):
@@ -117,8 +133,7 @@ def check_options(folder, case):
                                      "renormalize": True}})
     for options in settings:
         wanted = whole(folder, case.model, case.batch_ranks, **options)
-        compare(str(options), case.run(folder, 2, steps=STEPS, **options), wanted,
-                (1e-5, 1e-4, 1e-4))
+        compare(str(options), case.run(folder, 2, steps=STEPS, **options), wanted)
 
 
 def check_persistence(folder, case):
@@ -128,7 +143,7 @@ def check_persistence(folder, case):
         for overlap in (False, True):
             options = {"stage3_param_persistence_threshold": threshold, "overlap_comm": overlap}
             compare(f"{case.mesh}, {options}", case.run(folder, 3, steps=STEPS, **options),
-                    wanted, (1e-5, 1e-4, 1e-4))
+                    wanted)
 
 
 def distances(folder, setup, exact):
@@ -150,9 +165,10 @@ def check_precisions(folder, case):
     exact = [execute(folder, whole_of("f32"), steps=5, weights=None, seed=seed,
                      save=False).column("loss") for seed in SEEDS]
     # Single ratios scatter by a factor of 1.8 in f16 and of 1.5 in bf16, their means over the
-    # seeds by a quarter of that, around 1.
+    # seeds by a quarter of its logarithm, around 1.
     # Sums of f16 have a factor for all gradients, and experts' have another group.
-    for precision, bound in {"bf16": 1.5, "f16": 2}.items():
+    bound = 1.5
+    for precision in ("bf16", "f16"):
         if precision == "f16" and "expert" in case.cut:
             continue
         one = distances(folder, whole_of(precision), exact)
@@ -244,7 +260,7 @@ def check_dropout(folder, case):
     wanted = run(Setup(0, 1, "f32", ACCUMULATION * case.batch_ranks, model=path))
     for stage in (0, 3):
         cut = Setup(stage, case.ranks, "f32", ACCUMULATION, model=path, mesh=case.mesh)
-        compare(f"dropout, stage {stage}", run(cut, mpi=case.mpi), wanted, (1e-5, 1e-4, 1e-4))
+        compare(f"dropout, stage {stage}", run(cut, mpi=case.mpi), wanted)
 
 
 def check_padding(folder, case):
@@ -265,7 +281,7 @@ def check_padding(folder, case):
     cut = Setup(2, case.ranks, "f32", ACCUMULATION, mesh=case.mesh, **options)
     wanted = run(one, 10, "-odd")
     found = run(cut, 10, "-odd", mpi=case.mpi)
-    compare("257 rows", found, wanted, (1e-5, 1e-4, 1e-4))
+    compare("257 rows", found, wanted)
     # Of so many tokens, what the embedding gives is dearer than its table.
     check_traffic(cut, found, "tensor",
                   traffic_of_tensor(case.cut["tensor"], 1, 2 * 64, 2 * 64 * 32, tables=1))
@@ -315,28 +331,32 @@ class Case:
 
 
 def check_weights(folder, case, first):
-    """Files know of no mesh."""
+    """Files know of no mesh. Of two updates only, Adam's would amplify what is rounded."""
     middle = os.path.join(folder, "middle.safetensors")
     shutil.copy(first.weights, middle)
     here = os.path.relpath(middle, GOLDENS)
-    one = Setup(0, 1, "f32", ACCUMULATION * case.batch_ranks, model=case.model + ".mlir")
+    options = {"model": case.model + ".mlir", "optimizer": SGD}
+    one = Setup(0, 1, "f32", ACCUMULATION * case.batch_ranks, **options)
     compare("other weights",
-            execute(folder, case.setup(0), steps=2, weights=here, tag="-again", mpi=case.mpi),
-            execute(folder, one, steps=2, weights=here, tag="-again"), (1e-5, 1e-4, 1e-5))
+            execute(folder, case.setup(0, optimizer=SGD), steps=2, weights=here, tag="-again",
+                    mpi=case.mpi),
+            execute(folder, one, steps=2, weights=here, tag="-again"), (1e-5, 1e-5, 1e-5), {})
 
 
 def main():
     folder, model, mesh, kind = arguments("model", "mesh", "kind")
     case = Case(model, mesh, kind)
-    for optimizer, tolerances in ((SGD, (1e-5, 1e-5, 1e-5)), (None, (1e-5, 1e-4, 1e-4))):
+    for optimizer, bounds in ((SGD, ((1e-5, 1e-5, 1e-5), {})), (None, (ADAMW, None))):
         options = {"optimizer": optimizer} if optimizer else {}
         wanted = whole(folder, model, case.batch_ranks, **options)
         for stage in range(4):
             setup = case.setup(stage, **options)
             run = case.run(folder, stage, **options)
-            compare(setup.name, run, wanted, tolerances)
+            compare(setup.name, run, wanted, *bounds)
             for axis in case.cut:
                 check_traffic(setup, run, axis, case.traffic(axis))
+            for update in run.updates:
+                check_states(case, setup, update["traffic"], ACCUMULATION)
             print(setup.name + ": equal")
     check_weights(folder, case, check_stages(folder, case))
     if ALL_CASES or not case.mpi:
