@@ -85,13 +85,13 @@ def compare(name, run, wanted, tolerances=ADAMW, without=None):
                  + worst_element(part, other))
 
 
-def check_traffic(setup, run, axis, wanted):
+def check_traffic(setup, run, axis, wanted, accumulation=ACCUMULATION):
     """`wanted` are the elements that a rank sends in a micro-batch; None: any."""
     for update in run.updates if wanted is not None else ():
         found = update["traffic"]["groups"][axis]["activation"]["elements"]
-        check(abs(found - ACCUMULATION * wanted) < 0.5,
+        check(abs(found - accumulation * wanted) < 0.5,
               f"{setup.name}: a rank sends {found} elements of activations over {axis}, "
-              f"wanted {ACCUMULATION * wanted}")
+              f"wanted {accumulation * wanted}")
 
 
 def traffic_of_tensor(ranks, layers, tokens, elements, tables=2, chosen=0):
