@@ -3,7 +3,7 @@
 // Of a model that is cut, the sums over a partition's ranks of what these give
 // in f64, divided by what the schedule divides by, are the mean over all
 // samples of the whole model's gradients. The verifier accepts that divisor
-// and no other.
+// and those axes, and no other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,14 +22,28 @@ namespace {
 
 using Axes = std::vector<std::pair<StringRef, int64_t>>;
 
+std::string pathOf(StringRef name) {
+  return (ZERO_CUT_MODELS "/" + name + ".mlir").str();
+}
+
 /// What ranks give before ZeRO adds it up.
 class UnreducedModel : public Model {
 public:
-  UnreducedModel() { addsUp = false; }
+  /// Evaluates all ranks, and the whole model on all samples.
+  bool run(const std::string &path, const Axes &axes) {
+    AxesAttr mesh = makeMesh(axes);
+    if (!read(path) || !cut(path, mesh))
+      return false;
+    addsUp = false;
+    fill(mesh.getBatchAxes().getSize());
+    ranks = runRanks(/*evaluating=*/false);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      wholes.push_back(*runWhole(static_cast<int64_t>(i), false));
+    return !ranks.empty();
+  }
 
   /// What all ranks of `over`, axes of another context, give of a gradient.
-  Array sumOver(AxesAttr over, ArrayRef<Results> ranks, StringRef name,
-                int64_t rank) {
+  Array sumOver(AxesAttr over, StringRef name, int64_t rank) {
     Axes axes;
     for (auto [axis, size] : llvm::zip_equal(over.getNames(), over.getSizes()))
       axes.push_back({axis.getValue(), size});
@@ -43,12 +57,13 @@ public:
   /// The mean of a gradient of the whole model over all samples.
   Array meanOf(StringRef name) {
     Array mean = Array::zeros(whole->lookupSymbol<ParameterOp>(name).getType());
-    const auto samples = static_cast<int64_t>(inputs.size());
-    for (int64_t i = 0; i < samples; ++i)
-      addTo(mean, runWhole(i, /*evaluating=*/false)->gradients.lookup(name),
-            1.0 / static_cast<double>(samples));
+    for (const Results &whole : wholes)
+      addTo(mean, whole.gradients.lookup(name),
+            1.0 / static_cast<double>(wholes.size()));
     return mean;
   }
+
+  std::vector<Results> ranks, wholes;
 
 private:
   static void addTo(Array &sum, const Array &term, double factor) {
@@ -66,6 +81,8 @@ class CutDivisorTest : public ::testing::Test, protected Compiler {
 protected:
   /// Judges divisors of the model over the mesh at a stage.
   void judge(StringRef name, const Axes &axes, int64_t stage);
+  /// Judges the axes over which partitions add up.
+  void judgeGroups(StringRef name, const Axes &axes, int64_t stage);
 
 private:
   OwningOpRef<ModuleOp> schedule(const std::string &path, const Axes &axes,
@@ -91,16 +108,14 @@ OwningOpRef<ModuleOp> CutDivisorTest::schedule(const std::string &path,
 std::vector<Gradient> CutDivisorTest::collect(UnreducedModel &model,
                                               ModuleOp scheduled) {
   const PartitionTable table(scheduled);
-  const std::vector<Results> ranks = model.runRanks(/*evaluating=*/false);
   std::vector<Gradient> gradients;
-  for (const auto &entry : ranks.front().gradients) {
+  for (const auto &entry : model.ranks.front().gradients) {
     StringRef name = entry.first();
     Array mean = model.meanOf(name);
     PartitionOp partition = table.getPartition(StringAttr::get(&context, name));
     Gradient &gradient = gradients.emplace_back();
     for (int64_t rank = 0; rank < model.mesh.getSize(); ++rank) {
-      gradient.sums.push_back(
-          model.sumOver(partition.getOver(), ranks, name, rank));
+      gradient.sums.push_back(model.sumOver(partition.getOver(), name, rank));
       gradient.means.push_back(model.partOf(mean, name, rank));
     }
   }
@@ -120,14 +135,17 @@ static bool areMeans(ArrayRef<Gradient> gradients, double divisor) {
   return !gradients.empty();
 }
 
+static double findDivisor(ModuleOp module) {
+  double found = 0;
+  module.walk([&](JudgeOp op) { found = op.getDivisor().convertToDouble(); });
+  return found;
+}
+
 void CutDivisorTest::judge(StringRef name, const Axes &axes, int64_t stage) {
-  const std::string path = (ZERO_CUT_MODELS "/" + name + ".mlir").str();
-  SCOPED_TRACE(path + ", stage " + std::to_string(stage));
+  SCOPED_TRACE((name + ", stage " + Twine(stage)).str());
   UnreducedModel model;
-  ASSERT_TRUE(model.read(path));
-  AxesAttr mesh = model.makeMesh(axes);
-  model.fill(mesh.getBatchAxes().getSize());
-  ASSERT_TRUE(model.cut(path, mesh));
+  const std::string path = pathOf(name);
+  ASSERT_TRUE(model.run(path, axes));
   OwningOpRef<ModuleOp> module = schedule(path, axes, stage);
   const std::vector<Gradient> gradients = collect(model, *module);
   int64_t accepted = 0;
@@ -141,6 +159,56 @@ void CutDivisorTest::judge(StringRef name, const Axes &axes, int64_t stage) {
         << "divided by " << divisor << ": " << message;
   }
   EXPECT_EQ(accepted, 1);
+}
+
+/// All sets of axes of the mesh, in their order.
+static std::vector<AxesAttr> listSets(AxesAttr mesh) {
+  std::vector<AxesAttr> sets;
+  const size_t axes = mesh.getNames().size();
+  for (size_t set = 1; set < (size_t(1) << axes); ++set) {
+    SmallVector<StringAttr> names;
+    SmallVector<int64_t> sizes;
+    for (size_t axis = 0; axis < axes; ++axis)
+      if (set >> axis & 1) {
+        names.push_back(mesh.getNames()[axis]);
+        sizes.push_back(mesh.getSizes()[axis]);
+      }
+    sets.push_back(AxesAttr::get(mesh.getContext(), names, sizes));
+  }
+  return sets;
+}
+
+void CutDivisorTest::judgeGroups(StringRef name, const Axes &axes,
+                                 int64_t stage) {
+  SCOPED_TRACE((name + ", stage " + Twine(stage)).str());
+  UnreducedModel model;
+  const std::string path = pathOf(name);
+  ASSERT_TRUE(model.run(path, axes));
+  OwningOpRef<ModuleOp> module = schedule(path, axes, stage);
+  const double divisor = findDivisor(*module);
+  int64_t accepted = 0, partitions = 0;
+  for (PartitionOp partition : module->getOps<PartitionOp>()) {
+    ++partitions;
+    AxesAttr before = partition.getOver();
+    for (AxesAttr other :
+         listSets((*module->getOps<MeshOp>().begin()).getAxes())) {
+      partition.setOverAttr(other);
+      bool isAccepted = verifies(*module);
+      accepted += isAccepted;
+      EXPECT_EQ(isAccepted, areMeans(collect(model, *module), divisor))
+          << partition.getSymName().str() << " over " << other.getSize()
+          << " ranks: " << message;
+    }
+    partition.setOverAttr(before);
+  }
+  EXPECT_GT(partitions, 1);
+  EXPECT_EQ(accepted, partitions);
+}
+
+TEST_F(CutDivisorTest, GradientsAreSumsOverTheRightRanks) {
+  judgeGroups("gpt2", {{"data", 2}, {"tensor", 2}}, 2);
+  judgeGroups("llama", {{"data", 2}, {"tensor", 2}, {"sequence", 2}}, 1);
+  judgeGroups("mixtral", {{"data", 2}, {"tensor", 2}, {"expert", 2}}, 3);
 }
 
 TEST_F(CutDivisorTest, GradientsAreMeansOfSamples) {
