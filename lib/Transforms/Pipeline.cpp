@@ -107,7 +107,10 @@ void mlir::zero::buildKernelsPipeline(OpPassManager &manager,
   addOperationPasses(manager, config, /*hasChunks=*/true);
 }
 
-static void addExchangePasses(OpPassManager &manager) {
+static void addExchangePasses(OpPassManager &manager,
+                              const TrainConfig &config) {
+  if (config.cutRows)
+    manager.addPass(createGatherAgain());
   manager.addPass(createVerifyValues());
   manager.addPass(createStartExchanges());
   manager.addPass(createOverlapExchanges());
@@ -116,7 +119,7 @@ static void addExchangePasses(OpPassManager &manager) {
 void mlir::zero::buildModelPipeline(OpPassManager &manager,
                                     const TrainConfig &config) {
   buildOperationsPipeline(manager, config);
-  addExchangePasses(stagesOf(manager, config));
+  addExchangePasses(stagesOf(manager, config), config);
 }
 
 static void addOverlapPasses(OpPassManager &manager) {

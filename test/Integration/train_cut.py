@@ -8,8 +8,8 @@ Usage: train_cut.py <folder> <model> <mesh> <kind>
 norms and weights are those of one rank that accumulates the same micro-batches,
 with SGD and with AdamW. Deterministic runs of the stages of one mesh are equal bit
 by bit. A run starts from weights that another mesh has saved, and goes on from its
-checkpoints: bitwise equal on the mesh that wrote them. Recomputed activations and means
-over tokens change nothing, and runs in 16 bits are about as far from f32 runs as those of
+checkpoints: bitwise equal on the mesh that wrote them. Recomputed activations, rows that are
+cut between layers and means over tokens change nothing, and runs in 16 bits are about as far from f32 runs as those of
 whole models. Over `tensor` a vocabulary that the ranks
 do not divide is padded, and nothing that is saved knows of it.
 
@@ -47,6 +47,9 @@ MODELS = {
     "tiny-capacity": (2, 2 * 16, 2 * 16 * 32, 1 / 2, 2, 4 * 10 * 32),
 }
 KEY_HEADS = {"tiny-gpt": 4, "tiny-llama": 2, "tiny-moe": 2, "tiny-capacity": 2}
+# Elements of parameters that ranks of `tensor` share where they have some of the rows: norms,
+# and biases that are added to a sum.
+SHARED = {"tiny-gpt": (5 * 2 + 4) * 32, "tiny-llama": 5 * 32}
 SGD = {"type": "SGD", "params": {"lr": 0.05, "momentum": 0.9}}
 ADAMW = (1e-5, 1e-4, 1e-5)  # losses, norms, weights
 # Elements whose gradients are zero in exact arithmetic: a bias of all keys adds the same to
@@ -134,6 +137,34 @@ def check_options(folder, case):
     for options in settings:
         wanted = whole(folder, case.model, case.batch_ranks, **options)
         compare(str(options), case.run(folder, 2, steps=STEPS, **options), wanted)
+
+
+def check_rows(folder, case):
+    """Ranks of `tensor` with some of the rows between what is cut: as one rank, and at each
+    stage the same. More is sent for the gradients of what they share, and for rows that the
+    backward pass gathers again: what each layer's two groups of products and the last one read.
+    """
+    wanted = whole(folder, case.model, case.batch_ranks)
+    for stage in (0, 3):
+        compare(f"{case.mesh}, rows", case.run(folder, stage, cut_rows=True), wanted)
+    first = case.run(folder, 0, deterministic=True, cut_rows=True)
+    for stage in (1, 2, 3):
+        run = case.run(folder, stage, deterministic=True, cut_rows=True)
+        found = difference(run, first)
+        check(found is None, f"{case.mesh}, rows, stage {stage}: {found}")
+    if case.model in SHARED and list(case.cut) == ["tensor"]:
+        layers, _, elements = MODELS[case.model][:3]
+        more = 2 * SHARED[case.model] + (2 * layers + 1) * elements
+        ranks = case.cut["tensor"]
+        check_traffic(case.setup(0, cut_rows=True), first, "tensor",
+                      case.traffic("tensor") + more * (ranks - 1) / ranks)
+
+
+def check_overlap(folder, case, first):
+    """Weight gradients that are computed while values are exchanged, as on a machine whose
+    links work by themselves, are bitwise equal to those that are not."""
+    found = difference(case.run(folder, 2, deterministic=True, machine="h100"), first)
+    check(found is None, f"{case.mesh}, exchanges overlapped: {found}")
 
 
 def check_persistence(folder, case):
@@ -358,7 +389,11 @@ def main():
             for update in run.updates:
                 check_states(case, setup, update["traffic"], ACCUMULATION)
             print(setup.name + ": equal")
-    check_weights(folder, case, check_stages(folder, case))
+    first = check_stages(folder, case)
+    check_overlap(folder, case, first)
+    check_weights(folder, case, first)
+    if "tensor" in case.cut and "sequence" not in case.cut:
+        check_rows(folder, case)
     if ALL_CASES or not case.mpi:
         check_options(folder, case)
         check_persistence(folder, case)

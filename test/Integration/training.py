@@ -25,7 +25,8 @@ ZERO_KEYS = ("reduce_bucket_size", "allgather_bucket_size", "overlap_comm",
              "sub_group_size", "zero_hpz_partition_size", "zero_quantized_weights",
              "zero_quantized_nontrainable_weights",
              "zero_quantized_gradients", "zeropp_loco_param")
-EXTENSION_KEYS = ("loss_mean", "experts", "pipeline_schedule", "pipeline_chunks", "fuse_cross_entropy", "cross_entropy_chunk_bytes",
+EXTENSION_KEYS = ("loss_mean", "machine", "cut_rows", "experts", "pipeline_schedule",
+                  "pipeline_chunks", "fuse_cross_entropy", "cross_entropy_chunk_bytes",
                   "offload_nvme_min_bytes", "quantized_weights_bits", "quantization_block",
                   "quantized_nontrainable_weights_bits",
                   "quantized_gradients_bits", "quantized_gradients_within")

@@ -84,6 +84,8 @@ public:
 
   /// Gives experts so many places, by their share of the choices; 0: all.
   double capacityFactor = 0;
+  /// Gives ranks of `tensor` some of the rows between what is cut.
+  bool cutsRows = false;
 
   AxesAttr makeMesh(ArrayRef<std::pair<StringRef, int64_t>> axes) {
     SmallVector<StringAttr> names;
@@ -119,7 +121,7 @@ public:
     PassManager passes(&context);
     passes.addPass(createRewriteTensorOps());
     passes.addPass(createPadVocabulary({/*multiple=*/1}));
-    passes.addPass(createShardModel());
+    passes.addPass(createShardModel({cutsRows}));
     return succeeded(passes.run(*local));
   }
 

@@ -119,10 +119,12 @@ using Judge = llvm::function_ref<void(Model &, ModuleOp cut,
 
 /// Before and after gradients are made.
 void judgeWith(Judge judge, StringRef name,
-               ArrayRef<std::pair<StringRef, int64_t>> axes) {
+               ArrayRef<std::pair<StringRef, int64_t>> axes,
+               bool cutsRows = false) {
   SCOPED_TRACE(name.str());
   const std::string path = (ZERO_CUT_MODELS "/" + name + ".mlir").str();
   Model model;
+  model.cutsRows = cutsRows;
   ASSERT_TRUE(model.read(path));
   AxesAttr mesh = model.makeMesh(axes);
   model.fill(/*samples=*/mesh.getBatchAxes().getSize());
@@ -138,12 +140,12 @@ void judgeWith(Judge judge, StringRef name,
 }
 
 void judge(StringRef name, ArrayRef<std::pair<StringRef, int64_t>> axes,
-           int64_t few = 10) {
+           int64_t few = 10, bool cutsRows = false) {
   judgeWith(
       [=](Model &model, ModuleOp cut, llvm::function_ref<bool()> finish) {
         judgeMutants(model, cut, finish, few);
       },
-      name, axes);
+      name, axes, cutsRows);
 }
 
 void judgeAxis(StringRef name, StringRef axis, int64_t size = 2,
@@ -183,6 +185,11 @@ TEST(LockstepTest, TheVerifierAgreesOnMutants) {
   for (StringRef name : {"gpt2-dropout", "weights", "llama", "olmo2", "bert",
                          "phi3", "neox", "mixtral"})
     judgeAxis(name, "tensor");
+}
+
+TEST(LockstepTest, TheVerifierAgreesOnMutantsOfRows) {
+  for (StringRef name : {"gpt2-dropout", "llama", "neox"})
+    judge(name, {{"data", 2}, {"tensor", 2}}, /*few=*/10, /*cutsRows=*/true);
 }
 
 /// Not of BERT: its loss reads one position, so that others may be wrong.

@@ -66,13 +66,18 @@ void compare(DroppingModel &model, bool evaluating) {
   }
 }
 
-void check(StringRef name, const Axes &axes) {
+void check(StringRef name, const Axes &axes, bool cutsRows = false) {
   DroppingModel model;
+  model.cutsRows = cutsRows;
   ASSERT_TRUE(model.read(pathOf(name)));
   AxesAttr mesh = model.makeMesh(axes);
   SCOPED_TRACE(name.str());
   model.fillWithGaps(/*samples=*/mesh.getBatchAxes().getSize());
   ASSERT_TRUE(model.cut(pathOf(name), mesh));
+  EXPECT_EQ(model.count<ScatterValueOp>() > 0,
+            cutsRows || llvm::any_of(axes, [](auto axis) {
+              return axis.first == "expert";
+            }));
   // Training drops, so that a mesh on which nothing is dropped is found.
   std::optional<Results> training = model.runWhole(0, /*evaluating=*/false),
                          evaluated = model.runWhole(0, /*evaluating=*/true);
@@ -95,6 +100,16 @@ TEST(MeshLockstepTest, Tensor) {
             {{"data", 1}, {"tensor", 4}},
             {{"data", 3}, {"tensor", 2}},
             {{"replica", 2}, {"shard", 2}, {"tensor", 2}}});
+}
+
+/// Of two samples, and of positions where the ranks do not divide these.
+TEST(MeshLockstepTest, Rows) {
+  for (StringRef name : kModels) {
+    check(name, {{"data", 2}, {"tensor", 2}}, /*cutsRows=*/true);
+    check(name, {{"data", 1}, {"tensor", 4}}, /*cutsRows=*/true);
+  }
+  check("mixtral", {{"data", 2}, {"tensor", 2}, {"expert", 2}},
+        /*cutsRows=*/true);
 }
 
 TEST(MeshLockstepTest, Sequence) {

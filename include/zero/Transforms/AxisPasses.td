@@ -178,6 +178,33 @@ def ShardModel : Pass<"zero-shard-model", "::mlir::ModuleOp"> {
       "Over tensor, cut rows between what is cut otherwise">];
 }
 
+def GatherAgain : Pass<"zero-gather-again", "::mlir::ModuleOp"> {
+  let summary = "Gather rows again in the backward pass, instead of keeping them";
+  let description = [{
+    Where ranks have rows between what is cut (`zero-shard-model` with `cut-rows`), a cut
+    operation reads the rows of all ranks in the forward pass, and its weight gradient
+    reads them in the backward pass. Between the two each rank keeps its own rows, and a
+    second gather brings them together again: a quarter more is sent over the axis.
+
+    - Needs: `zero-differentiate`.
+    - Leaves: the same values; gathers of rows for experts are as they were.
+    - Not done here: hiding that gather; `zero-overlap-exchanges` does.
+
+    ```mlir
+    %y = zero.gather_value %x replicated cut <dim 0 of [8] over <tensor = 2>> : ... // before
+    %h = nn.linear %y, %w : ...
+    ...
+    %dw = nn.matmul %y, %dh transpose_a : ...
+
+    %y = zero.gather_value %x replicated cut <dim 0 of [8] over <tensor = 2>> : ... // after
+    %h = nn.linear %y, %w : ...
+    ...
+    %z = zero.gather_value %x replicated cut <dim 0 of [8] over <tensor = 2>> : ...
+    %dw = nn.matmul %z, %dh transpose_a : ...
+    ```
+  }];
+}
+
 def StartExchanges : Pass<"zero-start-exchanges", "::mlir::ModuleOp"> {
   let summary = "Start exchanges of values, and wait for them where they are read";
   let description = [{
