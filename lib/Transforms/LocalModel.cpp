@@ -67,6 +67,60 @@ Value LocalModel::scatteredOf(Value value, CutAttr rows) {
   return part;
 }
 
+/// The dimension of `tensor` that is `factor` and nothing else; -1 where it has
+/// none of it, nothing where it has it otherwise.
+static std::optional<int64_t> findDim(const zrt::FactoredTensor &tensor,
+                                      size_t factor) {
+  int64_t found = -1;
+  for (auto [index, dim] : llvm::enumerate(tensor.dimensions)) {
+    std::optional<size_t> only = factorOf(dim);
+    if (!only || (only == factor && found >= 0))
+      return std::nullopt;
+    if (only == factor)
+      found = static_cast<int64_t>(index);
+  }
+  return found;
+}
+
+/// A part of what is computed by element of constants and inputs, of parts of
+/// these: masks of all positions and classes are larger than what they are made
+/// of. Null where a part needs more.
+Value LocalModel::computePart(Value value, CutAttr cut) {
+  Operation *op = value.getDefiningOp();
+  const Local &local = locals[value];
+  bool isByElement = op && op->getNumResults() == 1 &&
+                     op->getNumOperands() > 0 &&
+                     (op->hasTrait<OpTrait::Elementwise>() ||
+                      isa<ElementwiseOpInterface, BroadcastingOpInterface>(op));
+  if (!isByElement || !isMemoryEffectFree(op) || sharding.isTrained(value) ||
+      !local.parts.empty() || local.terms)
+    return {};
+  const zrt::Factors &factors = sharding.factorsOf(op);
+  std::optional<size_t> factor =
+      factorOf(factors.results[0].dimensions[cut.getDim()]);
+  if (!factor || factors.factors[*factor].kind != zrt::FactorKind::Parallel)
+    return {};
+  SmallVector<int64_t> dims;
+  for (const zrt::FactoredTensor &tensor : factors.operands) {
+    std::optional<int64_t> dim = findDim(tensor, *factor);
+    if (!dim)
+      return {};
+    dims.push_back(*dim);
+  }
+  SmallVector<Value> operands;
+  for (auto [operand, dim] : llvm::zip_equal(op->getOperands(), dims))
+    operands.push_back(
+        dim < 0 ? wholeOf(operand)
+                : partOf(operand,
+                         CutAttr::get(cut.getContext(), dim, cut.getRepeats(),
+                                      cut.getPieces(), cut.getOver())));
+  Operation *part = builder.clone(*op);
+  part->setOperands(operands);
+  part->getResult(0).setType(
+      cut.getPartType(cast<RankedTensorType>(value.getType())));
+  return part->getResult(0);
+}
+
 Value LocalModel::buildPart(Value value, CutAttr cut) {
   Location loc = value.getLoc();
   RankedTensorType type =
@@ -80,6 +134,8 @@ Value LocalModel::buildPart(Value value, CutAttr cut) {
   for (auto [known, part] : locals[value].parts)
     if (canExchange(known, cut))
       return ExchangeValueOp::create(builder, loc, type, part, known, cut);
+  if (Value part = computePart(value, cut))
+    return part;
   return SliceValueOp::create(builder, loc, type, wholeOf(value), cut);
 }
 

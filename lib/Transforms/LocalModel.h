@@ -58,6 +58,7 @@ private:
   Value buildPart(Value value, CutAttr cut);
   Value scatteredOf(Value value, CutAttr rows);
   Value rowsOrReplicated(Value value);
+  Value computePart(Value value, CutAttr cut);
   Value replicatedOf(Value value);
   Value zerosLike(Value value);
 

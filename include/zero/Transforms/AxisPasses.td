@@ -119,7 +119,8 @@ def ShardModel : Pass<"zero-shard-model", "::mlir::ModuleOp"> {
 
     Over an axis `sequence` each rank has a part of the positions of the samples: the
     second dimension of `input_ids`, or of the first input of integers that has two. What depends on no
-    parameter, such as labels, counts and masks, each rank computes whole. What needs
+    parameter, such as labels, counts and masks, each rank computes whole, or by element
+    where only a part of it is read. What needs
     all positions, such as attention, is cut along another class that all it reads has,
     such as heads, and so is what follows for as long as it can: a
     `zero.exchange_value` stands before and behind. Where there is no such class, or the
