@@ -356,6 +356,15 @@ TEST(LockstepTest, VocabulariesAreTheirRanges) {
   }
 }
 
+/// Documents of one sample do not see one another, on however many ranks they
+/// are.
+TEST(LockstepTest, SamplesArePacked) {
+  const std::string path = ZERO_CUT_MODELS "/packed.mlir";
+  check(path, {{"data", 1}, {"sequence", 4}});
+  check(path, {{"data", 1}, {"tensor", 2}, {"sequence", 2}});
+  judgeAxis("packed", "sequence");
+}
+
 /// Losses of logits of which each rank has some classes, or some positions. Not
 /// of means of rows over positions: these may come in any order.
 TEST(LockstepTest, TheVerifierAgreesOnMutantsOfLosses) {

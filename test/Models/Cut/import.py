@@ -83,7 +83,36 @@ class WithLoss(torch.nn.Module):
         return LOSSES[self.name](logits, labels)
 
 
+class Packed(torch.nn.Module):
+    """Samples of several documents, each of which a token below 8 begins: no token
+    sees another document, and places are those in a document."""
+
+    def __init__(self, width=32, heads=4):
+        super().__init__()
+        self.heads = heads
+        self.tokens = torch.nn.Embedding(100, width)
+        self.places = torch.nn.Embedding(16, width)
+        self.qkv = torch.nn.Linear(width, 3 * width)
+        self.out = torch.nn.Linear(width, width)
+        self.head = torch.nn.Linear(width, 100, bias=False)
+
+    def forward(self, input_ids, labels):
+        document = (input_ids < 8).cumsum(-1)
+        seen = document[:, :, None] == document[:, None, :]
+        before = (document[:, :, None] > document[:, None, :]).sum(-1)
+        place = torch.arange(input_ids.shape[1]) - before
+        x = self.tokens(input_ids) + self.places(place)
+        q, k, v = (y.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+                   for y in self.qkv(x).chunk(3, -1))
+        mask = seen.tril()[:, None]
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        logits = self.head(x + self.out(y.transpose(1, 2).flatten(2)))
+        labels = labels.masked_fill(labels < 8, -100)
+        return F.cross_entropy(logits.flatten(0, 1), labels.flatten())
+
+
 MODELS |= {name: lambda name=name: WithLoss(name) for name in LOSSES}
+MODELS["packed"] = Packed
 
 DROPPING = dict(**TOKENS, **{**LLAMA, "num_attention_heads": 8, "num_key_value_heads": 4},
                 attention_dropout=0.1)
