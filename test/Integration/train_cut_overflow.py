@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Gradients that overflow on one rank of a mesh whose axes cut the model, in f16.
+"""Gradients that overflow on one rank of a mesh whose axes cut the model.
 
 Usage: train_cut_overflow.py <folder> <mesh> <kind>
 
@@ -17,6 +17,7 @@ import random
 from training import Setup, arguments, check, close, execute, read_tensors, write_tensors
 
 STEPS, POSITIONS, WIDTH, HIDDEN, CLASSES = 8, 16, 8, 32, 32
+EXPERTS, UNITS, LARGEST = 4, 16, 3e38
 # So large that it overflows at each scale that the run has, however many micro-batches the
 # loss is divided by; and one in three updates meets it.
 LARGE, TOKEN, RARE = 6e4, CLASSES - 1, 3
@@ -52,11 +53,41 @@ def write_weights(path):
                          for name, rows in tensors.items()})
 
 
-def setup_of(stage, mesh, ranks, accumulation):
-    model = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs", "overflow.mlir")
+def write_experts(path):
+    """The last expert is that of the large token, whose large element no router sees."""
+    rng = random.Random(6)
+
+    def normal(*sizes, of=0.3):
+        if not sizes:
+            return rng.gauss(0, of)
+        return [normal(*sizes[1:], of=of) for _ in range(sizes[0])]
+
+    table, router = normal(CLASSES, WIDTH), normal(EXPERTS, WIDTH)
+    up, down = normal(EXPERTS, UNITS, WIDTH), normal(EXPERTS, WIDTH, UNITS)
+    for row in (*table, *router, *(unit for expert in up for unit in expert)):
+        row[0] = 0.0
+    for row in (*table, *router):
+        row[1] = 0.0
+    down[-1] = normal(WIDTH, UNITS, of=100)
+    table[TOKEN][:2] = LARGEST, 10.0
+    router[-1][1] = 10.0
+
+    def flat(values):
+        return [x for row in values for x in flat(row)] if isinstance(values, list) else [values]
+
+    shapes = {"table": (table, [CLASSES, WIDTH]), "router": (router, [EXPERTS, WIDTH]),
+              "up": (up, [EXPERTS, UNITS, WIDTH]), "down": (down, [EXPERTS, WIDTH, UNITS]),
+              "head": (normal(WIDTH, CLASSES), [WIDTH, CLASSES])}
+    write_tensors(path, {name: (shape, flat(values)) for name, (values, shape) in shapes.items()})
+
+
+def setup_of(stage, mesh, ranks, accumulation, has_experts):
+    name, precision = ("overflow-experts", "f32") if has_experts else ("overflow", "f16")
+    model = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs", name + ".mlir")
     options = {"mesh": mesh} if mesh else {}
-    return Setup(stage, ranks, "f16", accumulation, model=model, optimizer=SGD, gradient_clipping=1.0,
-                 initial_scale_power=16, loss_scale_window=2, hysteresis=1, **options)
+    return Setup(stage, ranks, precision, accumulation, model=model, optimizer=SGD,
+                 gradient_clipping=1.0, initial_scale_power=16, loss_scale_window=2, hysteresis=1,
+                 **options)
 
 
 def run(folder, setup, mpi=False, arguments=(), steps=STEPS):
@@ -65,8 +96,8 @@ def run(folder, setup, mpi=False, arguments=(), steps=STEPS):
                    arguments=("--validation-fraction", "0", *arguments))
 
 
-def check_one_rank(folder, setup, update):
-    """Only units of the second half overflow, and only by the large token."""
+def check_one_rank(folder, setup, update, places):
+    """Only these elements of `up` overflow: what one rank alone has, or adds up."""
     path = os.path.join(folder, "dumped.safetensors")
     flags = [word for name in ("up", "down", "head") for word in ("--dump", "@" + name)]
     run(folder, setup, arguments=(*flags, "--dump-update", str(update), "--dump-file", path))
@@ -74,14 +105,14 @@ def check_one_rank(folder, setup, update):
     infinite = {(name, index) for name in ("up", "down", "head")
                 for index, value in enumerate(gradients[name + "/gradient"])
                 if not math.isfinite(value)}
-    check(infinite and infinite <= {("up", unit) for unit in range(HIDDEN // 2, HIDDEN)},
-          f"not finite in update {update} are {sorted(infinite)}, wanted some of the first row "
-          "of 'up', in its second half")
+    check(infinite and infinite <= {("up", place) for place in places},
+          f"not finite in update {update} are {sorted(infinite)}, wanted some of {places} of 'up'")
 
 
 def changes(run, initial):
     return {name: [a - b for a, b in zip(values, initial[name])]
-            for name, values in read_tensors(run.weights).items() if name != "table"}
+            for name, values in read_tensors(run.weights).items()
+            if name not in ("table", "router")}
 
 
 def check_changes(name, found, wanted):
@@ -99,16 +130,21 @@ def main():
     ranks = math.prod(map(int, sizes.values()))
     batches = 2 * ranks // int(sizes.get("tensor", 1)) // int(sizes.get("sequence", 1))
     write_data(os.path.join(folder, "data.safetensors"), RARE * 2 * batches)
-    write_weights(os.path.join(folder, "initial.safetensors"))
-    initial = read_tensors(os.path.join(folder, "initial.safetensors"))
-    one = setup_of(0, None, 1, batches)
+    has_experts = "expert" in sizes
+    start = os.path.join(folder, "initial.safetensors")
+    (write_experts if has_experts else write_weights)(start)
+    initial = read_tensors(start)
+    last = (EXPERTS - 1) * UNITS * WIDTH
+    places = (range(last, last + UNITS * WIDTH, WIDTH) if has_experts
+              else range(HIDDEN // 2, HIDDEN))
+    one = setup_of(0, None, 1, batches, has_experts)
     wanted = run(folder, one)
     skipped = wanted.column("skipped")
     check(STEPS // RARE <= sum(skipped) <= STEPS // RARE + 1,
           f"skipped are {skipped}, wanted one of {RARE}")
-    check_one_rank(folder, one, skipped.index(True) + 1)
+    check_one_rank(folder, one, skipped.index(True) + 1, places)
     for stage in range(4):
-        setup = setup_of(stage, mesh, ranks, 2)
+        setup = setup_of(stage, mesh, ranks, 2, has_experts)
         found = run(folder, setup, mpi=kind == "mpi")
         for key in ("skipped", "loss_scale"):
             check(found.column(key) == wanted.column(key),
