@@ -50,9 +50,7 @@ def test_is_one_rank(stage):
             assert abs(one(batch) - cut(batch)) < 1e-5
             assert abs(one.last.gradient_norm - cut.last.gradient_norm) < 1e-5
         assert abs(one.evaluate(batch) - cut.evaluate(batch)) < 1e-5
-        assert numpy.allclose(
-            one.predict(batch)["logits"], cut.predict(batch)["logits"], atol=1e-5
-        )
+        assert numpy.allclose(one.predict(batch)["logits"], cut.predict(batch)["logits"], atol=1e-5)
         one.backward(batch)
         cut.backward(batch)
         for name in ("up.weight", "up.bias", "down.weight", "down.bias", "head.weight"):
@@ -60,4 +58,42 @@ def test_is_one_rank(stage):
         one.update()
         cut.update()
         for name, value in one.state_dict().items():
+            assert numpy.allclose(value, cut.state_dict()[name], atol=1e-5), name
+
+
+class Tied(nn.Module):
+    """Tokens are looked up in, and projected on, one table; targets below 0 are ignored."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(64, WIDTH)
+        self.up = nn.Linear(WIDTH, 64)
+        self.down = nn.Linear(64, WIDTH)
+
+    def forward(self, ids, y):
+        x = self.table(ids)
+        x = x + self.down(F.gelu(self.up(x)))
+        logits = F.linear(x, self.table.weight).flatten(0, 1)
+        loss = F.cross_entropy(logits, y.flatten(), label_smoothing=0.1)
+        return loss + 1e-3 * logits.logsumexp(-1).square().mean()
+
+
+@pytest.mark.parametrize("axis", ("tensor", "sequence"))
+def test_loss_is_torchs(axis):
+    """Label smoothing, and the square of the log-sum-exp."""
+    torch.manual_seed(0)
+    module = Tied()
+    batch = {"ids": torch.randint(0, 64, (2, WIDTH)), "y": torch.randint(0, 64, (2, WIDTH))}
+    batch["y"][0, :5] = -100
+    config = {"optimizer": {"type": "SGD", "params": {"lr": 0.3}}, "gradient_clipping": 0.5}
+    with zero.compile(module, batch, config=config, mesh=f"data=1,{axis}=2") as cut:
+        optimizer = torch.optim.SGD(module.parameters(), 0.3)
+        for _ in range(4):
+            loss = module(**batch)
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(module.parameters(), 0.5)
+            optimizer.step()
+            assert abs(cut(batch) - loss.item()) < 1e-5 * loss.item()
+        for name, value in module.state_dict().items():
             assert numpy.allclose(value, cut.state_dict()[name], atol=1e-5), name
