@@ -81,23 +81,29 @@ bool Sharding::isOfPositions(Operation *op) const {
          llvm::any_of(op->getResults(), hasPositions);
 }
 
-/// Whether ranks can compute parts of `op` along `atom`, and need nothing to
-/// make the results of them: of all that they read in parts they have a part
-/// along it.
-bool Sharding::canGo(Operation *op, DimensionId atom) const {
+/// Whether `op` has parts along `atom`, and needs nothing to make the results
+/// of them: of all that it reads in parts it has a part along it.
+bool Sharding::hasParts(Operation *op, DimensionId atom) const {
   std::optional<OperationCut> cut = findCut(op, atom);
-  if (!cut || cut->isSum || (cut->isCombined && !isOfResults(op, atom)) ||
-      dimensions.sizeOf(atom) % over.getSize() != 0)
-    return false;
-  // Of what another axis has parts of, a rank has one index: the verifier could
-  // not tell several of them from parts of each.
-  if (isBesideParts && atom != *positions &&
-      dimensions.sizeOf(atom) != over.getSize())
+  if (!cut || cut->isSum || (cut->isCombined && !isOfResults(op, atom)))
     return false;
   return llvm::all_of(op->getOperands(), [&](Value operand) {
     return !along.contains(operand) ||
            findDimension(dimensions.of(operand), atom).has_value();
   });
+}
+
+/// Whether ranks can have such parts. Of what another axis has parts of, a rank
+/// has one index: the verifier could not tell several of them from parts of
+/// each.
+bool Sharding::fitsRanks(DimensionId atom) const {
+  const int64_t size = dimensions.sizeOf(atom);
+  return isBesideParts && atom != *positions ? size == over.getSize()
+                                             : size % over.getSize() == 0;
+}
+
+bool Sharding::canGo(Operation *op, DimensionId atom) const {
+  return fitsRanks(atom) && hasParts(op, atom);
 }
 
 /// The class, other than that of the positions, along which all that `op` reads
@@ -124,6 +130,19 @@ std::optional<DimensionId> Sharding::findOther(Operation *op) const {
       if (atom != *positions && !llvm::is_contained(samples, atom) &&
           canGo(op, atom))
         return atom;
+  return std::nullopt;
+}
+
+std::optional<Sharding::OtherDim>
+Sharding::findIndivisible(Operation *op) const {
+  for (auto [operand, value] : llvm::enumerate(op->getOperands()))
+    for (auto [dim, id] : llvm::enumerate(dimensions.of(value)))
+      for (DimensionId atom : dimensions.atomsOf(id))
+        if (atom != *positions && !llvm::is_contained(samples, atom) &&
+            dimensions.sizeOf(atom) > 1 && hasParts(op, atom))
+          return OtherDim{static_cast<unsigned>(operand),
+                          static_cast<unsigned>(dim), dimensions.sizeOf(atom),
+                          isBesideParts};
   return std::nullopt;
 }
 

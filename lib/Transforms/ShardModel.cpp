@@ -113,13 +113,25 @@ static void reportWhole(InFlightDiagnostic &remark, StepOp step,
 
 /// What is whole costs each rank the memory and the time of all positions.
 static void reportPositions(const Sharding &sharding) {
-  for (Operation *op : sharding.getWhole())
-    emitRemark(op->getLoc())
-        << "over " << sharding.getOver() << " every rank computes '"
-        << op->getName()
-        << "' of all positions: it needs them, and none of its other "
-           "dimensions can be cut, or the "
-        << sharding.getOver().getSize() << " ranks do not divide it";
+  const int64_t ranks = sharding.getOver().getSize();
+  for (Operation *op : sharding.getWhole()) {
+    InFlightDiagnostic remark = emitRemark(op->getLoc());
+    remark << "over " << sharding.getOver() << " every rank computes '"
+           << op->getName() << "' of all positions, which it needs";
+    std::optional<Sharding::OtherDim> other = sharding.findIndivisible(op);
+    if (!other) {
+      remark << ", and nothing else of it can be cut";
+      continue;
+    }
+    remark << ": dimension " << other->dim << " of operand " << other->operand
+           << " could be cut instead, but has " << other->size
+           << " units that stay together for " << ranks << " ranks";
+    if (other->isOneEach)
+      remark << ", which beside another axis must have one each; give the axis "
+             << other->size << " ranks";
+    else
+      remark << "; give the axis a divisor of " << other->size;
+  }
 }
 
 /// Averages are means over samples, and not over positions.

@@ -4,6 +4,7 @@
 // RUN: split-file %s %t
 // RUN: zero-opt %t/attention.mlir --zero-shard-model --zero-verify-values | FileCheck %t/attention.mlir
 // RUN: zero-opt %t/whole.mlir --zero-shard-model --zero-verify-values 2>&1 | FileCheck %t/whole.mlir
+// RUN: zero-opt %t/nothing.mlir --zero-shard-model --zero-verify-values 2>&1 | FileCheck %t/nothing.mlir
 // RUN: zero-opt %t/dropout.mlir --zero-shard-model --zero-verify-values | FileCheck %t/dropout.mlir
 // RUN: zero-opt %t/weights.mlir --zero-shard-model --zero-verify-values | FileCheck %t/weights.mlir
 // RUN: zero-opt %t/weights.mlir --zero-shard-model --zero-differentiate --zero-outline-elementwise --zero-start-exchanges --zero-verify-values | FileCheck %t/weights.mlir --check-prefix=GRADIENT
@@ -49,7 +50,7 @@ zero.step @train(%ids: tensor<2x8xi32>, %labels: tensor<2x8xi32>) {
 //--- whole.mlir
 zero.mesh @mesh <data = 1, sequence = 4>
 zero.parameter @table : tensor<32x16xf32> = #zero.normal<std = 0.02>
-// CHECK: remark: over #zero.axes<sequence = 4> every rank computes 'nn.attention' of all positions: it needs them, and none of its other dimensions can be cut, or the 4 ranks do not divide it
+// CHECK: remark: over #zero.axes<sequence = 4> every rank computes 'nn.attention' of all positions, which it needs: dimension 2 of operand 0 could be cut instead, but has 2 units that stay together for 4 ranks; give the axis a divisor of 2
 // CHECK-LABEL: zero.step @train
 zero.step @train(%ids: tensor<2x8xi32>, %labels: tensor<2x8xi32>) {
   %table = zero.load @table : tensor<32x16xf32>
@@ -62,6 +63,20 @@ zero.step @train(%ids: tensor<2x8xi32>, %labels: tensor<2x8xi32>) {
   %c = tensor.collapse_shape %a [[0], [1], [2, 3]] : tensor<2x8x2x8xf32> into tensor<2x8x16xf32>
   %logits = nn.linear %c, %table transposed : (tensor<2x8x16xf32>, tensor<32x16xf32>) -> tensor<2x8x32xf32>
   %loss, %l = nn.cross_entropy %logits, %labels : (tensor<2x8x32xf32>, tensor<2x8xi32>) -> (tensor<f32>, tensor<2x8xf32>)
+  zero.yield %loss : tensor<f32>
+}
+
+//--- nothing.mlir
+zero.mesh @mesh <data = 1, sequence = 2>
+zero.parameter @table : tensor<32x16xf32> = #zero.normal<std = 0.02>
+// CHECK: remark: over #zero.axes<sequence = 2> every rank computes 'nn.softmax' of all positions, which it needs, and nothing else of it can be cut
+zero.step @train(%ids: tensor<2x8xi32>) {
+  %table = zero.load @table : tensor<32x16xf32>
+  %x = nn.embedding %ids, %table : (tensor<2x8xi32>, tensor<32x16xf32>) -> tensor<2x8x16xf32>
+  %s = nn.reduce sum %x dims [2] : (tensor<2x8x16xf32>) -> tensor<2x8xf32>
+  %p = nn.softmax %s : tensor<2x8xf32>
+  %q = arith.mulf %p, %p : tensor<2x8xf32>
+  %loss = nn.reduce sum %q dims [0, 1] : (tensor<2x8xf32>) -> tensor<f32>
   zero.yield %loss : tensor<f32>
 }
 

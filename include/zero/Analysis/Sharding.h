@@ -93,6 +93,16 @@ public:
   /// Operations on positions that each rank computes whole, because they can
   /// be cut along nothing.
   ArrayRef<Operation *> getWhole() const { return whole; }
+  /// A dimension of an operand, and how many indices that stay together.
+  struct OtherDim {
+    unsigned operand = 0, dim = 0;
+    int64_t size = 0;
+    /// Whether each rank would have to have one, beside another axis.
+    bool isOneEach = false;
+  };
+  /// Where such an operation could be cut instead, if the ranks were not so
+  /// many; nothing where it could not.
+  std::optional<OtherDim> findIndivisible(Operation *op) const;
   /// Whether a gradient of `value` is wanted.
   bool isTrained(Value value) const { return trained.contains(value); }
 
@@ -141,6 +151,8 @@ private:
   void cutPositions();
   bool isOfPositions(Operation *op) const;
   bool canGo(Operation *op, DimensionId atom) const;
+  bool hasParts(Operation *op, DimensionId atom) const;
+  bool fitsRanks(DimensionId atom) const;
   std::optional<DimensionId> findStay(Operation *op) const;
   std::optional<DimensionId> findOther(Operation *op) const;
   std::optional<OperationCut> findBest(Operation *op) const;
