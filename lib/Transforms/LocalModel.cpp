@@ -16,6 +16,18 @@ using namespace mlir::zero;
 // Values
 //===----------------------------------------------------------------------===//
 
+/// What is whole over an axis of parameters costs each rank memory, and what is
+/// sent. Outputs are read in an evaluation only.
+void LocalModel::reportWhole(Value value, CutAttr cut) {
+  if (sharding.isOfSequence() || reader->hasTrait<OpTrait::IsTerminator>())
+    return;
+  emitRemark(reader->getLoc())
+      << "over " << sharding.getOver() << " every rank computes '"
+      << reader->getName() << "' of all of " << value.getType()
+      << ", which it gathers: dimension " << cut.getDim()
+      << " is cut, and the operation needs all of it";
+}
+
 /// What operations read that are whole: each rank gives it all of the gradient.
 Value LocalModel::wholeOf(Value value) {
   Local &local = locals[value];
@@ -40,6 +52,7 @@ Value LocalModel::wholeOf(Value value) {
   }
   if (!local.parts.empty()) {
     auto [cut, part] = local.parts.front();
+    reportWhole(value, cut);
     local.whole =
         GatherValueOp::create(builder, loc, value.getType(), part, cut);
   } else {
@@ -440,6 +453,7 @@ void LocalModel::visitWhole(Operation *op) {
 
 void LocalModel::visit(Operation *op) {
   builder.setInsertionPoint(op);
+  reader = op;
   if (sharding.isCombined(op))
     return visitRange(op);
   if (sharding.isCut(op) && !sharding.isOfRows(op))

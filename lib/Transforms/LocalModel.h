@@ -54,6 +54,7 @@ private:
   Value buildOnce(Operation *op, ArrayRef<unsigned> terms, CutAttr rows);
 
   Value wholeOf(Value value);
+  void reportWhole(Value value, CutAttr cut);
   Value partOf(Value value, CutAttr cut);
   Value buildPart(Value value, CutAttr cut);
   Value scatteredOf(Value value, CutAttr rows);
@@ -65,6 +66,7 @@ private:
   StepOp model;
   const Sharding &sharding;
   OpBuilder builder;
+  Operation *reader = nullptr; ///< the one that is being rewritten
   DenseMap<Value, Local> locals;
 };
 

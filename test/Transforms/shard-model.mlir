@@ -118,6 +118,7 @@ zero.step @boundary(%x: tensor<8x32xf32> {zero.input = "x"}) {
   // CHECK-NEXT: %[[E:.*]] = nn.softmax %[[W]] : tensor<8x128xf32>
   // CHECK-NEXT: %[[P:.*]] = zero.slice_value %[[E]] cut <dim 1 of [128] over <tensor = 2>> : tensor<8x128xf32> -> tensor<8x64xf32>
   // CHECK-NEXT: nn.linear %[[P]], %down
+  // expected-remark @below {{over #zero.axes<tensor = 2> every rank computes 'nn.softmax' of all of 'tensor<8x128xf32>', which it gathers: dimension 1 is cut, and the operation needs all of it}}
   %e = nn.softmax %h : tensor<8x128xf32>
   %z = nn.linear %e, %d : (tensor<8x128xf32>, tensor<128x32xf32>) -> tensor<8x32xf32>
   %l = nn.reduce sum %z dims [0, 1] : (tensor<8x32xf32>) -> tensor<f32>
