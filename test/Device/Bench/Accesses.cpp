@@ -266,6 +266,15 @@ void note(Kind kind, const void *address, size_t bytes, size_t alignment = 1) {
 
 } // namespace
 
+void zrt::bench::noteRead(const void *address, size_t bytes, size_t alignment) {
+  note(Kind::Read, address, bytes, alignment);
+}
+
+void zrt::bench::noteWrite(const void *address, size_t bytes,
+                           size_t alignment) {
+  note(Kind::Write, address, bytes, alignment);
+}
+
 void zrt::bench::noteAtomic(const void *address, size_t bytes, const char *file,
                             int line) {
   note(isPlanted(Site::Atomic, file, line) ? Kind::Write : Kind::Atomic,

@@ -107,6 +107,32 @@ TEST_F(Bench, SeesAnAddressThatIsNotAligned) {
               {"reads 16 bytes at ", "which is no multiple of 16"});
 }
 
+TEST_F(Bench, CopiesArriveWhenTheyAreWaitedFor) {
+  for (int i = 0; i < 64; ++i)
+    memory[i] = float(i);
+  const auto reversed = [&](bool waits, bool meets) {
+    return faultOf([&] { wrong::copy(memory, memory + 64, waits, meets); });
+  };
+  EXPECT_EQ(reversed(true, true), "no fault");
+  for (int i = 0; i < 64; ++i)
+    EXPECT_EQ(memory[64 + i], float(63 - i));
+  EXPECT_EQ(reversed(false, true), "no fault");
+  for (int i = 0; i < 64; ++i)
+    EXPECT_TRUE(std::isnan(memory[64 + i])) << i;
+  expectFault([&] { wrong::copy(memory, memory + 64, true, false); },
+              {"of shared memory, which nobody has written in this block"});
+}
+
+TEST_F(Bench, MultipliesMatricesByWarps) {
+  auto *square = static_cast<float *>(bench::allocate(256 * sizeof(float)));
+  EXPECT_EQ(faultOf([&] { wrong::square(square, 0); }), "no fault");
+  for (int i = 0; i < 256; ++i)
+    EXPECT_EQ(square[i], float(std::max(0, i / 16 - i % 16 + 1))) << i;
+  expectFault([&] { wrong::square(square, 8); },
+              {"whose address is no multiple of 32 bytes"});
+  bench::release(square);
+}
+
 //===----------------------------------------------------------------------===//
 // The runtime's kernels, broken
 //===----------------------------------------------------------------------===//

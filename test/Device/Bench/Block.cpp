@@ -87,6 +87,8 @@ void begin() {
 void prepare(Thread &thread, char *stack) {
   thread.stack = stack;
   thread.waits = Thread::Nothing;
+  thread.copies.clear();
+  thread.groups = 0;
   // As if it had called zeroBenchSwitch from a function that `begin` called:
   // six registers, and where to go. On entry of `begin` the stack is then 8
   // bytes off a multiple of 16, as after a call.
@@ -204,6 +206,10 @@ void zrt::bench::synchronizeWarp(unsigned mask, const char *file, int line) {
   if (isPlanted(Site::WarpBarrier, file, line))
     return;
   joinWarp(mask, /*orders=*/true, file, line);
+}
+
+void zrt::bench::enterWarp(const char *file, int line) {
+  joinWarp(~0u, /*orders=*/false, file, line);
 }
 
 void zrt::bench::shuffle(unsigned mask, void *value, size_t bytes,

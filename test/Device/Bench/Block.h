@@ -65,7 +65,7 @@ inline constexpr int kMultiprocessors = 3;
 
 /// A place in a kernel where threads depend on each other.
 struct Site {
-  enum Kind { Barrier, WarpBarrier, Shuffle, Atomic } kind;
+  enum Kind { Barrier, WarpBarrier, Shuffle, Atomic, Arrival } kind;
   std::string place; ///< "Rows.cu:40"
   bool operator<(const Site &other) const {
     return std::pair(kind, place) < std::pair(other.kind, other.place);
@@ -77,7 +77,7 @@ struct Site {
 /// Those that were reached since the program began.
 std::set<Site> sites();
 /// While it lives, `site` does nothing: a barrier is passed, a shuffle returns
-/// what it was given, an atomic change is none.
+/// what it was given, an atomic change is none, copies are not waited for.
 class Planted {
 public:
   explicit Planted(Site site);
@@ -124,6 +124,21 @@ synchronizeWarp(unsigned mask, const char *file = __builtin_FILE(),
 __attribute__((convergent)) void shuffle(unsigned mask, void *value,
                                          size_t bytes, unsigned source,
                                          const char *file, int line);
+
+/// An operation of a whole warp, which orders no memory.
+__attribute__((convergent)) void enterWarp(const char *file, int line);
+/// One that reads or writes a matrix with `stride` bytes between its rows; a
+/// device wants the first at a multiple of 32 bytes, the others of 16.
+__attribute__((convergent)) void enterMatrix(const void *address, size_t stride,
+                                             const char *file, int line);
+
+/// A copy that arrives when this thread waits for it. Until then all bits of
+/// `to` are ones, which are NaNs; both places are in use.
+void startCopy(void *to, const void *from, size_t bytes);
+/// What was started since the last call is a group.
+void commitCopies();
+/// Waits for all groups of this thread but the last `prior`.
+void awaitCopies(size_t prior, const char *file, int line);
 
 /// The shared memory whose size the launch says.
 void *dynamicShared();

@@ -24,6 +24,13 @@ struct Cell {
   Touch write, read;
 };
 
+/// A copy under way, of a group with a number.
+struct Copy {
+  void *to;
+  const void *from;
+  size_t bytes, group;
+};
+
 struct Thread {
   enum Waits { Nothing, Block, Warp, Exited };
   Extent index;
@@ -33,6 +40,8 @@ struct Thread {
   int line = 0;
   void *stackPointer = nullptr;
   char *stack = nullptr; ///< kStackBytes
+  std::vector<Copy> copies;
+  size_t groups = 0; ///< of copies, so far
 };
 inline constexpr size_t kStackBytes = 256 * 1024;
 
@@ -67,6 +76,10 @@ extern thread_local bool isLaunching;
 /// Ends the launch with an error about the running thread. Does not return to
 /// the kernel.
 [[noreturn]] void fault(const std::string &what);
+
+/// Notes an access of the running thread, or ends the launch.
+void noteRead(const void *address, size_t bytes, size_t alignment);
+void noteWrite(const void *address, size_t bytes, size_t alignment);
 
 /// Whether the operation there does nothing. Notes the site.
 bool isPlanted(Site::Kind kind, const char *file, int line);

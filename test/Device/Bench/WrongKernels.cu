@@ -1,6 +1,8 @@
 #include "WrongKernels.h"
 
+#include <cuda_pipeline.h>
 #include <cuda_runtime.h>
+#include <mma.h>
 
 using namespace zrt::test;
 
@@ -76,6 +78,39 @@ __global__ void vectorKernel(const char *from, uint4 *to) {
   *to = *reinterpret_cast<const uint4 *>(from);
 }
 
+__global__ void copyKernel(const float *from, float *to, bool waits,
+                           bool meets) {
+  __shared__ float values[64];
+  const int i = threadIdx.x;
+  __pipeline_memcpy_async(values + i, from + i, sizeof(float));
+  __pipeline_commit();
+  if (waits)
+    __pipeline_wait_prior(0);
+  if (meets)
+    __syncthreads();
+  to[i] = values[63 - i];
+}
+
+/// The square of the matrix of ones and zeros below the diagonal.
+__global__ void squareKernel(float *to, int gap) {
+  namespace wmma = nvcuda::wmma;
+  struct alignas(32) Halves {
+    __half elements[16 * 16 + 8];
+  };
+  __shared__ Halves matrix;
+  for (int i = threadIdx.x; i < 16 * 16; i += 32)
+    matrix.elements[gap + i] = __float2half_rn(i / 16 >= i % 16 ? 1.0f : 0.0f);
+  __syncwarp();
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, __half, wmma::row_major> left;
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, __half, wmma::row_major> right;
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> sums;
+  wmma::fill_fragment(sums, 0.0f);
+  wmma::load_matrix_sync(left, matrix.elements + gap, 16);
+  wmma::load_matrix_sync(right, matrix.elements + gap, 16);
+  wmma::mma_sync(sums, left, right, sums);
+  wmma::store_matrix_sync(to, sums, 16, wmma::mem_row_major);
+}
+
 } // namespace
 
 void wrong::reverse(float *to, int count, bool withoutBarrier) {
@@ -103,3 +138,7 @@ void wrong::loadVector(float *to, int offsetBytes) {
   vectorKernel<<<1, 1>>>(reinterpret_cast<const char *>(to) + offsetBytes,
                          reinterpret_cast<uint4 *>(to));
 }
+void wrong::copy(const float *from, float *to, bool waits, bool meets) {
+  copyKernel<<<1, 64>>>(from, to, waits, meets);
+}
+void wrong::square(float *to, int gap) { squareKernel<<<1, 32>>>(to, gap); }

@@ -17,6 +17,11 @@ void shuffleDivergent(float *to);
 void exchange(float *to, bool ordered);
 void manyThreads(float *to, int threads);
 void loadVector(float *to, int offsetBytes);
+/// 64 elements in reverse, by copies that arrive later.
+void copy(const float *from, float *to, bool waits, bool meets);
+/// A product of 16 x 16 x 16 by a warp, of a matrix that is `gap` elements
+/// behind where a device wants it.
+void square(float *to, int gap);
 
 } // namespace zrt::test::wrong
 

@@ -1,0 +1,48 @@
+// What tensor cores need of a block: matrices that are aligned, and copies to
+// shared memory that arrive later.
+#include "State.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace zrt::bench;
+
+void zrt::bench::enterMatrix(const void *address, size_t stride,
+                             const char *file, int line) {
+  if (reinterpret_cast<uintptr_t>(address) % 32 || stride % 16)
+    fault("takes a matrix whose address is no multiple of 32 bytes, or whose "
+          "rows are " +
+          std::to_string(stride) + " bytes apart, no multiple of 16");
+  enterWarp(file, line);
+}
+
+void zrt::bench::startCopy(void *to, const void *from, size_t bytes) {
+  if (bytes != 4 && bytes != 8 && bytes != 16)
+    fault("starts a copy of " + std::to_string(bytes) +
+          " bytes; a device copies 4, 8 or 16");
+  noteRead(from, bytes, bytes);
+  noteWrite(to, bytes, bytes);
+  std::memset(to, 0xff, bytes);
+  Thread &thread = *running.thread;
+  thread.copies.push_back({to, from, bytes, thread.groups});
+}
+
+void zrt::bench::commitCopies() { ++running.thread->groups; }
+
+void zrt::bench::awaitCopies(size_t prior, const char *file, int line) {
+  if (isPlanted(Site::Arrival, file, line))
+    return;
+  Thread &thread = *running.thread;
+  const auto arrives = [&](const Copy &copy) {
+    return copy.group + prior < thread.groups;
+  };
+  for (const Copy &copy : thread.copies)
+    if (arrives(copy)) {
+      noteRead(copy.from, copy.bytes, copy.bytes);
+      noteWrite(copy.to, copy.bytes, copy.bytes);
+      std::memcpy(copy.to, copy.from, copy.bytes);
+    }
+  thread.copies.erase(
+      std::remove_if(thread.copies.begin(), thread.copies.end(), arrives),
+      thread.copies.end());
+}
