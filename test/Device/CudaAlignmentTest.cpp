@@ -95,6 +95,31 @@ TEST_F(CudaAlignment, SiluMul) {
     }
 }
 
+TEST_F(CudaAlignment, GroupedMatmul) {
+  const int64_t rows = 70, width = 24;
+  for (DataType type : kFloats)
+    for (int64_t columns : {40, 37})
+      for (int64_t groups : {1, 3}) { // tiles of many rows, and of few
+        Array offsets(DataType::I32, {groups});
+        for (int64_t e = 0; e < groups; ++e)
+          offsets.set(e, static_cast<double>(rows - 3 * (groups - e)));
+        const Array a = randomArray(type, {rows, width}, 1),
+                    b = randomArray(type, {groups, width, columns}, 2),
+                    t = randomArray(type, {groups, columns, width}, 3),
+                    c = randomArray(type, {rows, columns}, 4);
+        compareAlignments(
+            makeSpec("nn.grouped_matmul", {a, b, offsets}, {c.type}),
+            {a, b, offsets});
+        KernelSpec transposed =
+            makeSpec("nn.grouped_matmul", {a, t, offsets}, {c.type});
+        transposed.ints["transpose_b"] = {1};
+        compareAlignments(transposed, {a, t, offsets});
+        compareAlignments(
+            makeSpec("nn.grouped_matmul_grad", {a, c, offsets}, {b.type}),
+            {a, c, offsets});
+      }
+}
+
 /// Behind products, which may have other bits at other addresses: so by itself.
 TEST_F(CudaAlignment, Gelu) {
   constexpr int64_t elements = 1003;

@@ -245,6 +245,27 @@ void addAttention(std::vector<Case> &cases) {
   cases.push_back({gradient, {q, q, q, q, q, lse}, 1e-3});
 }
 
+/// Tiles of many rows and of few, in several steps of the depth.
+void addGroups(std::vector<Case> &cases) {
+  const int64_t rows = 70, width = 72, columns = 40;
+  for (DataType type : {DataType::F32, DataType::BF16})
+    for (int64_t groups : {1, 3}) {
+      Array offsets(DataType::I32, {groups});
+      for (int64_t e = 0; e < groups; ++e)
+        offsets.set(e, static_cast<double>(rows - 5 * (groups - 1 - e)));
+      const Array a = randomArray(type, {rows, width}, 10),
+                  b = randomArray(type, {groups, width, columns}, 11),
+                  c = randomArray(type, {rows, columns}, 12);
+      cases.push_back({makeSpec("nn.grouped_matmul", {a, b, offsets}, {c.type}),
+                       {a, b, offsets},
+                       1e-2});
+      cases.push_back(
+          {makeSpec("nn.grouped_matmul_grad", {a, c, offsets}, {b.type}),
+           {a, c, offsets},
+           1e-2});
+    }
+}
+
 std::vector<Case> casesOfAll() {
   std::vector<Case> cases;
   addNorms(cases);
@@ -252,6 +273,7 @@ std::vector<Case> casesOfAll() {
   addMoves(cases);
   addOptimizer(cases);
   addAttention(cases);
+  addGroups(cases);
   return cases;
 }
 

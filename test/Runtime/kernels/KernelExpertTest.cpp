@@ -248,7 +248,6 @@ TEST(KernelExperts, OrdersOfOtherChoicesAreErrors) {
   }
 }
 
-/// Offsets of groups of some rows: the first is empty, and rows remain.
 Array someOffsets(const std::vector<int32_t> &ends) {
   Array offsets(DataType::I32, {int64_t(ends.size())});
   for (size_t e = 0; e < ends.size(); ++e)
@@ -256,136 +255,143 @@ Array someOffsets(const std::vector<int32_t> &ends) {
   return offsets;
 }
 
-const std::vector<int32_t> kEnds = {0, 13, 14, 30, 30};
+/// Rows of groups, with which `ends` cuts them, and the sizes of products.
+struct Groups {
+  std::vector<int32_t> ends;
+  int64_t rows, width, columns;
 
-/// Calls body(group, row) for each row that has one.
-template <typename Body> void forEachRow(Body body) {
-  int32_t begin = 0;
-  for (size_t e = 0; e < kEnds.size(); begin = kEnds[e++])
-    for (int64_t s = begin; s < kEnds[e]; ++s)
-      body(static_cast<int64_t>(e), s);
+  int64_t count() const { return static_cast<int64_t>(ends.size()); }
+
+  /// Calls body(group, row) for each row that has one.
+  template <typename Body> void forEachRow(Body body) const {
+    int32_t begin = 0;
+    for (int64_t e = 0; e < count(); begin = ends[e++])
+      for (int64_t s = begin; s < ends[e]; ++s)
+        body(e, s);
+  }
+
+  Values product(const std::vector<Array> &in, bool transposed) const {
+    Values c(rows * columns, 0.0);
+    forEachRow([&](int64_t e, int64_t s) {
+      for (int64_t k = 0; k < width; ++k)
+        for (int64_t n = 0; n < columns; ++n)
+          c[s * columns + n] +=
+              in[0][s * width + k] *
+              in[1][(e * width * columns) +
+                    (transposed ? n * width + k : k * columns + n)];
+    });
+    return c;
+  }
+
+  /// Of the matrices of groups [first, last).
+  Values gradient(const std::vector<Array> &in, int64_t first,
+                  int64_t last) const {
+    Values d((last - first) * width * columns, 0.0);
+    forEachRow([&](int64_t e, int64_t s) {
+      for (int64_t k = 0; k < width && e >= first && e < last; ++k)
+        for (int64_t n = 0; n < columns; ++n)
+          d[((e - first) * width + k) * columns + n] +=
+              in[0][s * width + k] * in[1][s * columns + n];
+    });
+    return d;
+  }
+
+  void check(DataType type, bool transposed) const {
+    const std::vector<Array> inputs = {
+        randomArray(type, {rows, width}, 1),
+        randomArray(type,
+                    transposed ? Sizes{count(), columns, width}
+                               : Sizes{count(), width, columns},
+                    2),
+        someOffsets(ends)};
+    KernelSpec spec =
+        makeSpec("nn.grouped_matmul", inputs, {{type, {rows, columns}}});
+    spec.ints["transpose_b"] = {transposed};
+    checkKernel(
+        spec, inputs,
+        [&](const std::vector<Array> &in) {
+          return std::vector<Values>{product(in, transposed)};
+        },
+        toleranceOf(type));
+  }
+
+  void checkGradient(DataType type, int64_t first, int64_t last) const {
+    const std::vector<Array> inputs = {randomArray(type, {rows, width}, 1),
+                                       randomArray(type, {rows, columns}, 2),
+                                       someOffsets(ends)};
+    KernelSpec spec = makeSpec("nn.grouped_matmul_grad", inputs,
+                               {{type, {last - first, width, columns}}});
+    if (last - first < count())
+      spec.ints["rows"] = {first, last};
+    checkKernel(
+        spec, inputs,
+        [&](const std::vector<Array> &in) {
+          return std::vector<Values>{gradient(in, first, last)};
+        },
+        toleranceOf(type));
+  }
+};
+
+/// Groups without rows, with one and with an odd number, and rows that no group
+/// has; as many groups as rows; all rows of one group. Rows of operands are
+/// whole vectors, or not.
+std::vector<Groups> smallGroups() {
+  const std::vector<int32_t> few = {0, 13, 14, 30, 30};
+  std::vector<int32_t> ones(260);
+  for (size_t e = 0; e < ones.size(); ++e)
+    ones[e] = static_cast<int32_t>(e + 1);
+  return {{few, 33, 20, 70},  {few, 33, 64, 16},  {few, 33, 1, 5},
+          {few, 33, 72, 136}, {few, 33, 40, 133}, {ones, 261, 9, 8},
+          {{97}, 97, 40, 24}, {{0, 0}, 3, 8, 8}};
 }
 
 TEST(KernelGroupedMatmul, MultipliesEachGroup) {
-  const int64_t groups = static_cast<int64_t>(kEnds.size()), rows = 33;
   for (DataType type : kFloats)
-    for (auto [depth, columns] :
-         {std::pair<int64_t, int64_t>{20, 70}, {64, 16}, {1, 5}})
-      for (bool transposed : {false, true}) {
-        const std::vector<Array> inputs = {
-            randomArray(type, {rows, depth}, 1),
-            randomArray(type,
-                        transposed ? Sizes{groups, columns, depth}
-                                   : Sizes{groups, depth, columns},
-                        2),
-            someOffsets(kEnds)};
-        KernelSpec spec =
-            makeSpec("nn.grouped_matmul", inputs, {{type, {rows, columns}}});
-        spec.ints["transpose_b"] = {transposed};
-        checkKernel(
-            spec, inputs,
-            [&, depth = depth,
-             columns = columns](const std::vector<Array> &in) {
-              Values c(rows * columns, 0.0);
-              forEachRow([&](int64_t e, int64_t s) {
-                for (int64_t n = 0; n < columns; ++n)
-                  for (int64_t k = 0; k < depth; ++k)
-                    c[s * columns + n] +=
-                        in[0][s * depth + k] *
-                        in[1][(e * depth * columns) +
-                              (transposed ? n * depth + k : k * columns + n)];
-              });
-              return std::vector<Values>{c};
-            },
-            toleranceOf(type));
-      }
+    for (const Groups &groups : smallGroups())
+      for (bool transposed : {false, true})
+        groups.check(type, transposed);
 }
 
 TEST(KernelGroupedMatmul, GradientOfTheMatrices) {
-  const int64_t groups = static_cast<int64_t>(kEnds.size()), rows = 33;
-  const int64_t width = 20, columns = 70;
   for (DataType type : kFloats)
-    for (bool block : {false, true}) {
-      const std::vector<Array> inputs = {randomArray(type, {rows, width}, 1),
-                                         randomArray(type, {rows, columns}, 2),
-                                         someOffsets(kEnds)};
-      const int64_t first = block ? 1 : 0, last = block ? 3 : groups;
-      KernelSpec spec = makeSpec("nn.grouped_matmul_grad", inputs,
-                                 {{type, {last - first, width, columns}}});
-      if (block)
-        spec.ints["rows"] = {first, last};
-      checkKernel(
-          spec, inputs,
-          [&](const std::vector<Array> &in) {
-            Values d((last - first) * width * columns, 0.0);
-            forEachRow([&](int64_t e, int64_t s) {
-              for (int64_t k = 0; k < width && e >= first && e < last; ++k)
-                for (int64_t n = 0; n < columns; ++n)
-                  d[((e - first) * width + k) * columns + n] +=
-                      in[0][s * width + k] * in[1][s * columns + n];
-            });
-            return std::vector<Values>{d};
-          },
-          toleranceOf(type));
+    for (const Groups &groups : smallGroups()) {
+      groups.checkGradient(type, 0, groups.count());
+      if (groups.count() > 3)
+        groups.checkGradient(type, 1, 3);
     }
 }
 
 /// More rows and columns than a product has at once.
 TEST(KernelGroupedMatmul, OfManyRowsAndColumns) {
   const std::vector<int32_t> ends = {300, 300, 333};
-  const int64_t rows = 340, width = 270, columns = 290;
   for (DataType type : kFloats) {
-    const std::vector<Array> inputs = {randomArray(type, {rows, width}, 1),
-                                       randomArray(type, {rows, columns}, 2),
-                                       someOffsets(ends)};
-    auto gradient = [&](const std::vector<Array> &in) {
-      Values d(ends.size() * width * columns, 0.0);
-      for (size_t e = 0; e < ends.size(); ++e)
-        for (int64_t s = e ? ends[e - 1] : 0; s < ends[e]; ++s)
-          for (int64_t k = 0; k < width; ++k)
-            for (int64_t n = 0; n < columns; ++n)
-              d[(e * width + k) * columns + n] +=
-                  in[0][s * width + k] * in[1][s * columns + n];
-      return std::vector<Values>{d};
-    };
-    const TensorType matrices = {
-        type, {static_cast<int64_t>(ends.size()), width, columns}};
-    checkKernel(makeSpec("nn.grouped_matmul_grad", inputs, {matrices}), inputs,
-                gradient, toleranceOf(type));
-    const std::vector<Array> others = {
-        inputs[0], randomArray(type, matrices.shape, 3), inputs[2]};
-    auto forward = [&](const std::vector<Array> &in) {
-      Values c(rows * columns, 0.0);
-      for (size_t e = 0; e < ends.size(); ++e)
-        for (int64_t s = e ? ends[e - 1] : 0; s < ends[e]; ++s)
-          for (int64_t k = 0; k < width; ++k)
-            for (int64_t n = 0; n < columns; ++n)
-              c[s * columns + n] +=
-                  in[0][s * width + k] * in[1][(e * width + k) * columns + n];
-      return std::vector<Values>{c};
-    };
-    checkKernel(
-        makeSpec("nn.grouped_matmul", others, {{type, {rows, columns}}}),
-        others, forward, toleranceOf(type));
+    for (const Groups &groups :
+         {Groups{ends, 340, 150, 290}, Groups{ends, 340, 136, 264}}) {
+      groups.check(type, /*transposed=*/false);
+      groups.checkGradient(type, 0, groups.count());
+    }
+    Groups{ends, 340, 72, 136}.check(type, /*transposed=*/true);
+    Groups{ends, 340, 75, 131}.check(type, /*transposed=*/true);
   }
 }
 
 TEST(KernelGroupedMatmul, OffsetsThatDoNotCutTheRowsAreErrors) {
-  for (const std::vector<int32_t> &ends :
-       {std::vector<int32_t>{2, 1}, {-1, 3}, {2, 5}}) {
-    const Array a = randomArray(DataType::F32, {4, 3}, 1);
-    const Array b = randomArray(DataType::F32, {2, 3, 5}, 2);
-    const Array dc = randomArray(DataType::F32, {4, 5}, 3);
-    const Array offsets = someOffsets(ends);
-    EXPECT_THROW(
-        runKernel(makeSpec("nn.grouped_matmul", {a, b, offsets}, {dc.type}),
-                  {a, b, offsets}),
-        std::out_of_range);
-    EXPECT_THROW(runKernel(makeSpec("nn.grouped_matmul_grad", {a, dc, offsets},
-                                    {b.type}),
-                           {a, dc, offsets}),
-                 std::out_of_range);
-  }
+  for (DataType type : kFloats)
+    for (const std::vector<int32_t> &ends :
+         {std::vector<int32_t>{2, 1}, {-1, 3}, {2, 5}}) {
+      const Array a = randomArray(type, {4, 3}, 1);
+      const Array b = randomArray(type, {2, 3, 5}, 2);
+      const Array dc = randomArray(type, {4, 5}, 3);
+      const Array offsets = someOffsets(ends);
+      EXPECT_THROW(
+          runKernel(makeSpec("nn.grouped_matmul", {a, b, offsets}, {dc.type}),
+                    {a, b, offsets}),
+          std::out_of_range);
+      EXPECT_THROW(runKernel(makeSpec("nn.grouped_matmul_grad",
+                                      {a, dc, offsets}, {b.type}),
+                             {a, dc, offsets}),
+                   std::out_of_range);
+    }
 }
 
 } // namespace
