@@ -141,12 +141,13 @@ def changed_lines(root, base):
 
 
 def read_database(root, build):
-    """The compilation database of the files under `root`, by their names. A
-    precompiled header is included as text: clang-tidy need not be built alike."""
+    """The compilation database of the files under `root`, by their names, without
+    those that nvcc compiles, whose options clang-tidy does not know. A precompiled
+    header is included as text: clang-tidy need not be built alike."""
     database = {}
     for each in json.loads((build / "compile_commands.json").read_text()):
         path = pathlib.Path(each["directory"], each["file"]).resolve()
-        if path.is_relative_to(root):
+        if path.is_relative_to(root) and path.suffix != ".cu":
             command = re.sub(r"-Xclang -include-pch -Xclang \S+", "", each["command"])
             database[str(path.relative_to(root))] = {**each, "command": command}
     return database
