@@ -419,8 +419,10 @@ void Sharding::choose() {
 LogicalResult Sharding::verifyForced() const {
   for (ParameterOp parameter : parameters) {
     int64_t wanted = parameter.getSharding().value_or(-1);
+    if (wanted < 0)
+      continue;
     CutAttr cut = cutOf(parameter);
-    if (wanted < 0 || (cut && cut.getDim() == wanted))
+    if (cut && cut.getDim() == wanted)
       continue;
     return parameter.emitError()
            << "dimension " << wanted << " of @" << parameter.getSymName()

@@ -105,8 +105,8 @@ Value LocalModel::computePart(Value value, CutAttr cut) {
                      op->getNumOperands() > 0 &&
                      (op->hasTrait<OpTrait::Elementwise>() ||
                       isa<ElementwiseOpInterface, BroadcastingOpInterface>(op));
-  if (!isByElement || !isMemoryEffectFree(op) || sharding.isTrained(value) ||
-      !local.parts.empty() || local.terms)
+  if (!isByElement || !sharding.isOfModel(op) || !isMemoryEffectFree(op) ||
+      sharding.isTrained(value) || !local.parts.empty() || local.terms)
     return {};
   const zrt::Factors &factors = sharding.factorsOf(op);
   std::optional<size_t> factor =
@@ -364,6 +364,17 @@ std::optional<SmallVector<unsigned>> LocalModel::findTerms(Operation *op) {
   return terms;
 }
 
+/// Whether ranks have rows of what `op`, of which they can have rows, reads
+/// beside `terms`: those would be gathered for a term of all rows.
+bool LocalModel::readsRows(Operation *op, ArrayRef<unsigned> terms) {
+  return sharding.isOfRows(op) &&
+         llvm::any_of(llvm::seq(0u, op->getNumOperands()), [&](unsigned index) {
+           const Local &local = locals[op->getOperand(index)];
+           return !llvm::is_contained(terms, index) && !local.whole &&
+                  !local.parts.empty();
+         });
+}
+
 Value LocalModel::clone(Operation *op,
                         llvm::function_ref<Value(unsigned operand)> choose) {
   SmallVector<Value> operands;
@@ -458,7 +469,8 @@ void LocalModel::visit(Operation *op) {
     return visitRange(op);
   if (sharding.isCut(op) && !sharding.isOfRows(op))
     return visitPart(op);
-  if (std::optional<SmallVector<unsigned>> terms = findTerms(op))
+  if (std::optional<SmallVector<unsigned>> terms = findTerms(op);
+      terms && !readsRows(op, *terms))
     return visitTerms(op, *terms);
   if (sharding.isOfRows(op))
     return visitPart(op);

@@ -48,6 +48,7 @@ private:
   Value broadcast(Value addend, const zrt::FactoredTensor &from,
                   const zrt::FactoredTensor &to, RankedTensorType type);
   std::optional<SmallVector<unsigned>> findTerms(Operation *op);
+  bool readsRows(Operation *op, ArrayRef<unsigned> terms);
   void visitTerms(Operation *op, ArrayRef<unsigned> terms);
   Value clone(Operation *op,
               llvm::function_ref<Value(unsigned operand)> choose);

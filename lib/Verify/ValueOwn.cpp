@@ -38,8 +38,14 @@ std::optional<States> Rule::addedResults() {
                  [&](size_t factor) {
                    return factors.factors[factor].kind != FactorKind::Sum;
                  }) &&
-      !hasFactor(terms.dimensions.front(), [&](size_t factor) {
-        return hasFactorOf(factors.results.front(), factor);
+      !hasFactor(terms.dimensions.front(),
+                 [&](size_t factor) {
+                   return hasFactorOf(factors.results.front(), factor);
+                 }) &&
+      llvm::none_of(llvm::drop_begin(terms.dimensions), [&](const auto &dim) {
+        return hasFactor(dim, [&](size_t factor) {
+          return !hasFactorOf(factors.results.front(), factor);
+        });
       });
   if (!isSum)
     return fail("reads " + describe(operands.front()) +

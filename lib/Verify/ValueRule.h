@@ -76,7 +76,7 @@ private:
   bool fitsOperand(const Way &way, unsigned operand, unsigned dim);
   bool fitsKinds(const Way &way);
   std::optional<State> cutResult(const Way &way, unsigned result);
-  bool countsAddendsOnce();
+  bool countsAddendsOnce(const CutFactors &cut);
   std::optional<State> findFirstsOfSum() const;
   std::optional<size_t> findRanged() const;
   bool isOfRanges(unsigned operand) const;

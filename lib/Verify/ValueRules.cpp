@@ -128,7 +128,8 @@ std::optional<State> Rule::cutResult(const Way &way, unsigned result) {
     return state;
   if (isCut)
     return fail("gives parts of sums of parts; wanted one cut of all operands");
-  return countsAddendsOnce() ? std::optional(State::term()) : std::nullopt;
+  return countsAddendsOnce(way.cut) ? std::optional(State::term())
+                                    : std::nullopt;
 }
 
 static bool hasTerm(ArrayRef<State> states) {

@@ -13,12 +13,20 @@ static bool isFloat(Value value) {
 }
 
 /// Addends are terms as well, or nothing; one that is cut goes to a result that
-/// is.
-bool Rule::countsAddendsOnce() {
+/// is, and so does one of which all parts are the same.
+bool Rule::countsAddendsOnce(const CutFactors &cut) {
+  auto isPart = [&](const State &state, const zrt::FactoredTensor &tensor) {
+    for (auto [dim, factored] : llvm::enumerate(tensor.dimensions))
+      if (state.isUniform(dim) && hasFactor(factored, [&](size_t factor) {
+            return cut.contains(factor);
+          }))
+        return true;
+    return state.kind == State::Cut;
+  };
   for (auto [index, tensor] : llvm::enumerate(factors.operands)) {
     const State &state = operands[index];
-    if (!tensor.isAddend || state.kind == State::Term ||
-        state.kind == State::Cut || state.isZero)
+    if (!tensor.isAddend || state.kind == State::Term || state.isZero ||
+        isPart(state, tensor))
       continue;
     fail("adds " + nameOf(index) + ", which is " + describe(state) +
          ", to the terms of a sum: it would count " + Twine(over.getSize()) +
@@ -41,7 +49,7 @@ std::optional<States> Rule::termResults() {
                   "sum, which 'zero.all_reduce_value' makes");
     linear = index;
   }
-  if (!countsAddendsOnce())
+  if (!countsAddendsOnce(/*cut=*/{}))
     return std::nullopt;
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))
     if (!linear && !factors.operands[index].isAddend && isFloat(operand))

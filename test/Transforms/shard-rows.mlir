@@ -9,6 +9,16 @@
 // RUN: zero-opt %t/layers.mlir --zero-shard-model=cut-rows=true --zero-differentiate --zero-start-exchanges --zero-verify-values 2>/dev/null | FileCheck %s --check-prefix=GRADIENT
 // RUN: sed 's/<2x8/<1x8/g' %t/layers.mlir > %t/places.mlir
 // RUN: zero-opt %t/places.mlir --zero-shard-model=cut-rows=true --zero-differentiate --zero-start-exchanges --zero-verify-values 2>/dev/null | FileCheck %s --check-prefix=PLACES
+// All of the pipeline, with a gradient that is the same for all rows.
+// RUN: sed 1d %t/layers.mlir > %t/bare.mlir
+// RUN: zero-opt %t/bare.mlir --zero-pipeline='stage=0 mesh=data=2,tensor=2 cut-rows' -o /dev/null
+// RUN: zero-opt %t/bare.mlir --zero-pipeline='stage=3 mesh=data=2,tensor=2 cut-rows' -o /dev/null
+// What a comparison reads of a sum, and a product of a sum with rows.
+// RUN: sed 's/%r = arith.addf %x, %y/%zeros = arith.constant dense<0.0> : tensor<2x8x16xf32>\n  %m = arith.cmpf ogt, %y, %zeros : tensor<2x8x16xf32>\n  %k = arith.select %m, %y, %zeros : tensor<2x8x16xi1>, tensor<2x8x16xf32>\n  %r = arith.addf %x, %k/' %t/bare.mlir > %t/select.mlir
+// RUN: zero-opt %t/select.mlir --zero-pipeline='stage=0 mesh=data=2,tensor=2 cut-rows' -o /dev/null
+// RUN: sed 's/%z = arith.addf %r, %y2/%v = arith.mulf %y2, %n : tensor<2x8x16xf32>\n  %z = arith.addf %r, %v/' %t/layers.mlir > %t/gate.mlir
+// RUN: zero-opt %t/gate.mlir --zero-shard-model=cut-rows=true --zero-verify-values 2>/dev/null | FileCheck %s --check-prefix=GATE
+// GATE: arith.mulf %{{.*}} : tensor<1x8x16xf32>
 // RUN: sed 's/tensor = 2>/tensor = 2, sequence = 2>/' %t/layers.mlir > %t/sequence.mlir
 // RUN: not zero-opt %t/sequence.mlir --zero-shard-model=cut-rows=true 2>&1 | FileCheck %s --check-prefix=SEQUENCE
 // RUN: not zero-opt %t/layers.mlir --zero-pipeline='ranks=2 cut-rows' -o /dev/null 2>&1 | FileCheck %s --check-prefix=IDLE

@@ -335,12 +335,59 @@ zero.step @not_unpacked(%x: tensor<2x8x4xf32> {zero.input = "x"}) {
 
 // -----
 
+// A rank's rows of a sum are the sum of the terms that arrive of them: of all of these, and
+// of nothing else.
+zero.mesh @mesh <data = 1, tensor = 2>
+zero.parameter @d : tensor<8x8xf32> = #zero.ones cut <dim 0 of [16] over <tensor = 2>>
+zero.step @rows_of_sum(%x: tensor<4x16xf32> {zero.input = "x"}) {
+  zero.micro {
+    %d = zero.load @d : tensor<8x8xf32>
+    %o = zero.slice_value %x cut <dim 1 of [16] over <tensor = 2>> : tensor<4x16xf32> -> tensor<4x8xf32>
+    %y = nn.linear %o, %d : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    %e = tensor.expand_shape %y [[0, 1], [2]] output_shape [2, 2, 8] : tensor<4x8xf32> into tensor<2x2x8xf32>
+    %p = zero.all_to_all %e over <tensor = 2> : tensor<2x2x8xf32> -> <tensor<2x2x8xf32>>
+    %w = zero.wait %p : <tensor<2x2x8xf32>>
+    %r = nn.reduce sum %w dims [0] : (tensor<2x2x8xf32>) -> tensor<2x8xf32>
+    %s = nn.reduce sum %r dims [0, 1] : (tensor<2x8xf32>) -> tensor<f32>
+    %l = zero.all_reduce_value %s over <tensor = 2> : tensor<f32>
+    // expected-error @below {{over #zero.axes<tensor = 2> reads what all ranks have of each one's part; wanted a sum of these terms}}
+    %m = nn.reduce mean %w dims [0] : (tensor<2x2x8xf32>) -> tensor<2x8xf32>
+    zero.yield %l : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+// Of these terms all rows are still a rank's own.
+zero.mesh @mesh <data = 1, tensor = 2>
+zero.parameter @d : tensor<8x8xf32> = #zero.ones cut <dim 0 of [16] over <tensor = 2>>
+zero.step @sum_of_rows(%x: tensor<4x16xf32> {zero.input = "x"}) {
+  zero.micro {
+    %d = zero.load @d : tensor<8x8xf32>
+    %o = zero.slice_value %x cut <dim 1 of [16] over <tensor = 2>> : tensor<4x16xf32> -> tensor<4x8xf32>
+    %y = nn.linear %o, %d : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    %e = tensor.expand_shape %y [[0, 1], [2]] output_shape [2, 2, 8] : tensor<4x8xf32> into tensor<2x2x8xf32>
+    %p = zero.all_to_all %e over <tensor = 2> : tensor<2x2x8xf32> -> <tensor<2x2x8xf32>>
+    %w = zero.wait %p : <tensor<2x2x8xf32>>
+    // expected-error @below {{wanted a sum of these terms}}
+    %r = nn.reduce sum %w dims [0, 1] : (tensor<2x2x8xf32>) -> tensor<8xf32>
+    %l = arith.constant dense<0.0> : tensor<f32>
+    zero.yield %l : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
 // What has no ranks in front is not sent to them.
 zero.mesh @mesh <data = 1, sequence = 2>
 zero.step @not_packed(%x: tensor<4x8x4xf32> {zero.input = "x"}) {
   zero.micro {
     %o = zero.slice_value %x cut <dim 1 of [8] over <sequence = 2>> : tensor<4x8x4xf32> -> tensor<4x4x4xf32>
-    // expected-error @below {{over #zero.axes<sequence = 2> exchanges what is cut in dimension 1 into parts of [4], wanted parts of a dimension, behind one of the ranks}}
+    // expected-error @below {{over #zero.axes<sequence = 2> exchanges what is cut in dimension 1 into parts of [4], wanted parts of a dimension, or the terms of a sum, behind one of the ranks}}
     %p = zero.all_to_all %o over <sequence = 2> : tensor<4x4x4xf32> -> <tensor<4x4x4xf32>>
     %w = zero.wait %p : <tensor<4x4x4xf32>>
     %l = arith.constant dense<0.0> : tensor<f32>

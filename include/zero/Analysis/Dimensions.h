@@ -40,6 +40,8 @@ public:
   /// and segments of it that they do not, such as all positions but the last.
   Dimensions(StepOp model, int64_t ranks);
 
+  /// Whether `op` was in the model when it was read.
+  bool contains(Operation *op) const { return operations.contains(op); }
   const Factored &of(Operation *op) const {
     return operations.find(op)->second;
   }

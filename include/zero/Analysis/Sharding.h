@@ -80,6 +80,8 @@ public:
   int64_t wholeSizeOf(Operation *op) const;
   /// The size of a factor on one rank.
   int64_t partOf(Operation *op, size_t factor) const;
+  /// Whether the model had `op`; the others are what it was rewritten to.
+  bool isOfModel(Operation *op) const { return dimensions.contains(op); }
   const zrt::Factors &factorsOf(Operation *op) const {
     return dimensions.of(op).factors;
   }

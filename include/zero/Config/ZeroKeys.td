@@ -31,7 +31,7 @@ def : Key<"zero.sharding.*", Integer, "-1",
 def : Key<"zero.cut_rows", Bool, "false",
     "give each rank of the axis `tensor` some of the rows, samples or positions, between "
     "what is cut otherwise: norms, dropout and the residual stream take a part of the memory, "
-    "and as many bytes are sent; Megatron's `sequence_parallel`">,
+    "and a quarter more is sent; Megatron's `sequence_parallel`">,
     Field<Run, "cutRows">, Option<"cut-rows">, Idle<[NoTensorAxis]>;
 def : Key<"zero.pipeline_schedule", Text, "\"1f1b\"",
     "in which order the stages of an axis `pipe` make the passes of micro-batches: "
