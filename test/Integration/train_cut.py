@@ -4,14 +4,14 @@ parallelism.
 
 Usage: train_cut.py <folder> <model> <mesh> <kind>
 
-`mesh` is "data=2,tensor=2" or has an axis `sequence` or `expert`; `kind` is in-process or mpi. At every stage losses,
-norms and weights are those of one rank that accumulates the same micro-batches,
-with SGD and with AdamW. Deterministic runs of the stages of one mesh are equal bit
-by bit. A run starts from weights that another mesh has saved, and goes on from its
+`mesh` is "data=2,tensor=2" or has an axis `sequence` or `expert`; `kind` is in-process or
+mpi. At every stage losses, norms and weights are those of one rank that accumulates the same
+micro-batches, with SGD and with AdamW. Deterministic runs of the stages of one mesh are equal
+bit by bit. A run starts from weights that another mesh has saved, and goes on from its
 checkpoints: bitwise equal on the mesh that wrote them. Recomputed activations, rows that are
-cut between layers and means over tokens change nothing, and runs in 16 bits are about as far from f32 runs as those of
-whole models. Over `tensor` a vocabulary that the ranks
-do not divide is padded, and nothing that is saved knows of it.
+cut between layers and means over tokens change nothing, and runs in 16 bits are about as far
+from f32 runs as those of whole models. Over `tensor` a vocabulary that the ranks do not divide
+is padded, and nothing that is saved knows of it.
 
 Traffic is that of the closed forms. Over `tensor` a layer has two sums forward and
 two backward, each an all-reduce of the residual stream; what is looked up and the

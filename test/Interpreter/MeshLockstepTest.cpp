@@ -165,10 +165,13 @@ TEST(MeshLockstepTest, PositionsThatRanksDoNotDivide) {
   for (StringRef name : kModels) {
     expectSaid(explain(name, "sequence", 3, /*wanted=*/false),
                "16 positions in input 0, which 3 ranks");
-    expectSaid(explain(name, "sequence", 8, /*wanted=*/true),
-               "every rank computes 'nn.attention' of all positions: it needs "
-               "them, and none of its other dimensions can be cut, or the 8 "
-               "ranks do not divide it");
+    const std::string said = explain(name, "sequence", 8, /*wanted=*/true);
+    expectSaid(said, "every rank computes 'nn.attention' of all positions, "
+                     "which it needs");
+    // Heads, where something else than attention with dropout has them.
+    if (said.find("nn.rotary") != std::string::npos)
+      expectSaid(said, "has 4 units that stay together for 8 ranks; give the "
+                       "axis a divisor of 4");
   }
 }
 
