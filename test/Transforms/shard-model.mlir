@@ -34,10 +34,10 @@ zero.step @perceptron(%x: tensor<8x32xf32> {zero.input = "x"}) {
   %y, %rstd = nn.rms_norm %x, %n eps 1.0e-6 : (tensor<8x32xf32>, tensor<32xf32>) -> (tensor<8x32xf32>, tensor<8xf32>)
   %h = nn.linear %y, %u bias %ub : (tensor<8x32xf32>, tensor<32x128xf32>, tensor<128xf32>) -> tensor<8x128xf32>
   %g = nn.gelu tanh %h : tensor<8x128xf32>
-  // CHECK: %[[B:.*]] = nn.broadcast %down.b dims [1] : (tensor<32xf32>) -> tensor<8x32xf32>
-  // CHECK-NEXT: %[[P:.*]] = nn.linear %[[G]], %down transposed : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
+  // CHECK: %[[P:.*]] = nn.linear %[[G]], %down transposed : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
   %z = nn.linear %g, %d bias %db transposed : (tensor<8x128xf32>, tensor<32x128xf32>, tensor<32xf32>) -> tensor<8x32xf32>
   // CHECK-NEXT: %[[S:.*]] = zero.all_reduce_value %[[P]] over <tensor = 2> : tensor<8x32xf32>
+  // CHECK-NEXT: %[[B:.*]] = nn.broadcast %down.b dims [1] : (tensor<32xf32>) -> tensor<8x32xf32>
   // CHECK-NEXT: %[[Z:.*]] = arith.addf %[[S]], %[[B]] : tensor<8x32xf32>
   // CHECK-NEXT: %[[L:.*]] = nn.reduce sum %[[Z]]
   // CHECK-NEXT: zero.yield %[[L]] : tensor<f32>
