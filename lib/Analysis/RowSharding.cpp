@@ -22,10 +22,7 @@ using namespace mlir::zero;
 static constexpr double kMostShare = 1.0 / 4;
 
 static double bytesOf(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type ? static_cast<double>(type.getNumElements()) *
-                    type.getElementTypeBitWidth() / 8
-              : 0;
+  return static_cast<double>(tensorBytes(value.getType()));
 }
 
 static bool isOfFloats(Operation *op) {

@@ -408,6 +408,16 @@ GroupSpan mlir::zero::spanOf(const Machine &machine, AxesAttr mesh,
   return span;
 }
 
+FailureOr<Machine> mlir::zero::readMachine(StepOp step, StringRef name) {
+  if (name.empty())
+    name = step.getTraining()->getPlanning().getMachine();
+  std::string error;
+  FailureOr<Machine> machine = readMachine(name, error);
+  if (failed(machine))
+    return step.emitOpError(error), failure();
+  return machine;
+}
+
 CostModel mlir::zero::makeCostModel(const Machine &machine, ModuleOp module,
                                     TrainingAttr training) {
   MeshAxes mesh = getMesh(module, training);

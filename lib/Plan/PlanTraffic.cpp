@@ -32,8 +32,9 @@ static std::string nameOver(StringRef name, const TrafficPart &part,
     return name.str();
   std::string text = (name + " over ").str();
   llvm::raw_string_ostream os(text);
-  llvm::interleaveComma(group.getNames(), os,
-                        [&](StringAttr axis) { os << axis.getValue(); });
+  llvm::interleave(
+      group.getNames(), os, [&](StringAttr axis) { os << axis.getValue(); },
+      " x "); // as metrics and traces name groups
   return text;
 }
 

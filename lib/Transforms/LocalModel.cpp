@@ -189,9 +189,13 @@ Value LocalModel::rowsOrReplicated(Value value) {
   return rows ? partOf(value, rows) : replicatedOf(value);
 }
 
-Value LocalModel::zerosLike(Value value) {
+/// Zeros for `value`, or for a rank's rows of it.
+Value LocalModel::zerosLike(Value value, CutAttr rows) {
+  Type type = value.getType();
+  if (rows)
+    type = rows.getPartType(cast<RankedTensorType>(type));
   return arith::ConstantOp::create(builder, value.getLoc(),
-                                   builder.getZeroAttr(value.getType()));
+                                   builder.getZeroAttr(type));
 }
 
 //===----------------------------------------------------------------------===//
@@ -375,11 +379,7 @@ bool LocalModel::readsRows(Operation *op, ArrayRef<unsigned> terms) {
          });
 }
 
-Value LocalModel::clone(Operation *op,
-                        llvm::function_ref<Value(unsigned operand)> choose) {
-  SmallVector<Value> operands;
-  for (unsigned index = 0; index < op->getNumOperands(); ++index)
-    operands.push_back(choose(index));
+Value LocalModel::clone(Operation *op, ValueRange operands) {
   Operation *copy = builder.clone(*op);
   copy->setOperands(operands);
   return copy->getResult(0);
@@ -400,30 +400,25 @@ Value LocalModel::buildOnce(Operation *op, ArrayRef<unsigned> terms,
     if (!llvm::is_contained(terms, index))
       return rows ? rowsOrReplicated(operand) : wholeOf(operand);
     CutAttr cut = rows ? sharding.rowsOf(operand) : CutAttr();
-    if (auto once = locals[operand].terms->once)
-      return once(cut);
-    auto type = cast<RankedTensorType>(operand.getType());
-    return arith::ConstantOp::create(
-        builder, operand.getLoc(),
-        builder.getZeroAttr(cut ? cut.getPartType(type) : type));
+    auto once = locals[operand].terms->once;
+    return once ? once(cut) : zerosLike(operand, cut);
   };
-  if (!rows)
-    return clone(op, choose);
   SmallVector<Value> operands;
   for (unsigned index = 0; index < op->getNumOperands(); ++index)
     operands.push_back(choose(index));
-  return clonePart(op, operands)->getResult(0);
+  return rows ? clonePart(op, operands)->getResult(0) : clone(op, operands);
 }
 
 /// The operation on the terms, and on what counts once. With terms each rank
 /// gives another gradient to the operands that are none.
 void LocalModel::visitTerms(Operation *op, ArrayRef<unsigned> terms) {
   Terms result;
-  result.term = clone(op, [&](unsigned index) {
-    Value operand = op->getOperand(index);
-    return llvm::is_contained(terms, index) ? locals[operand].terms->term
-                                            : replicatedOf(operand);
-  });
+  SmallVector<Value> operands;
+  for (auto [index, operand] : llvm::enumerate(op->getOperands()))
+    operands.push_back(llvm::is_contained(terms, index)
+                           ? locals[operand].terms->term
+                           : replicatedOf(operand));
+  result.term = clone(op, operands);
   bool hasOnce = llvm::any_of(terms, [&](unsigned index) {
     return locals[op->getOperand(index)].terms->once != nullptr;
   });

@@ -50,8 +50,7 @@ private:
   std::optional<SmallVector<unsigned>> findTerms(Operation *op);
   bool readsRows(Operation *op, ArrayRef<unsigned> terms);
   void visitTerms(Operation *op, ArrayRef<unsigned> terms);
-  Value clone(Operation *op,
-              llvm::function_ref<Value(unsigned operand)> choose);
+  Value clone(Operation *op, ValueRange operands);
   Value buildOnce(Operation *op, ArrayRef<unsigned> terms, CutAttr rows);
 
   Value wholeOf(Value value);
@@ -62,7 +61,7 @@ private:
   Value rowsOrReplicated(Value value);
   Value computePart(Value value, CutAttr cut);
   Value replicatedOf(Value value);
-  Value zerosLike(Value value);
+  Value zerosLike(Value value, CutAttr rows = {});
 
   StepOp model;
   const Sharding &sharding;

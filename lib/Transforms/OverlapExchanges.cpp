@@ -113,15 +113,9 @@ void OverlapExchanges::runOnOperation() {
   FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
   if (failed(step))
     return signalPassFailure();
-  std::string error;
-  FailureOr<Machine> machine = readMachine(
-      this->machine.empty() ? step->getTraining()->getPlanning().getMachine()
-                            : StringRef(this->machine),
-      error);
-  if (failed(machine)) {
-    step->emitOpError(error);
+  FailureOr<Machine> machine = readMachine(*step, this->machine);
+  if (failed(machine))
     return signalPassFailure();
-  }
   if (machine->worksAtWait) // and so hides nothing
     return;
   CostModel model =

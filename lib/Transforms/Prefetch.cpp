@@ -116,15 +116,10 @@ void Prefetch::runOnOperation() {
   if (failed(schedule))
     return signalPassFailure();
   StepOp step = *schedule;
-  std::string error;
   PlanningAttr planning = step.getTraining()->getPlanning();
-  FailureOr<Machine> machine = readMachine(
-      this->machine.empty() ? planning.getMachine() : StringRef(this->machine),
-      error);
-  if (failed(machine)) {
-    step.emitOpError(error);
+  FailureOr<Machine> machine = readMachine(step, this->machine);
+  if (failed(machine))
     return signalPassFailure();
-  }
   CostModel model =
       makeCostModel(*machine, getOperation(), *step.getTraining());
   Handles handles(step);

@@ -455,8 +455,7 @@ LogicalResult Values::visitAllToAll(AllToAllOp op) {
     return op.emitOpError("over ")
            << axis << " exchanges what is " << describe(state)
            << ", wanted parts of a dimension, or the terms of a sum, behind "
-              "one "
-              "of the ranks";
+              "one of the ranks";
   gathered->isOfSamples = state.samples != 0;
   give(op.getPending(), settled(*gathered, type.getShape()));
   return success();

@@ -381,6 +381,20 @@ expectNear(Results &found, const Results &wanted, int64_t rank,
         << "the gradient of " << entry.first().str() << " on rank " << rank;
 }
 
+/// Expects of each rank of a cut model what it should have of the whole one.
+inline void compareRanks(Model &model, bool evaluating) {
+  std::vector<Results> ranks = model.runRanks(evaluating);
+  ASSERT_EQ(ranks.size(), size_t(model.mesh.getSize()));
+  for (auto [rank, found] : llvm::enumerate(ranks)) {
+    auto index = static_cast<int64_t>(rank);
+    std::optional<Results> wanted = model.runWholeOf(index, evaluating);
+    ASSERT_TRUE(wanted);
+    expectNear(found, *wanted, index, [&](const Array &whole, StringRef name) {
+      return model.partOf(whole, name, index);
+    });
+  }
+}
+
 } // namespace mlir::zero::test
 
 #endif // ZERO_TEST_INTERPRETER_CUTMODEL_H

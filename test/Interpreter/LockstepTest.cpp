@@ -21,19 +21,6 @@ using namespace mlir::zero::test;
 
 namespace {
 
-void compare(Model &model, bool evaluating) {
-  std::vector<Results> ranks = model.runRanks(evaluating);
-  ASSERT_EQ(ranks.size(), size_t(model.mesh.getSize()));
-  for (auto [rank, found] : llvm::enumerate(ranks)) {
-    auto index = static_cast<int64_t>(rank);
-    std::optional<Results> wanted = model.runWholeOf(index, evaluating);
-    ASSERT_TRUE(wanted);
-    expectNear(found, *wanted, index, [&](const Array &whole, StringRef name) {
-      return model.partOf(whole, name, index);
-    });
-  }
-}
-
 void check(const std::string &path,
            ArrayRef<std::pair<StringRef, int64_t>> axes,
            double capacityFactor = 0) {
@@ -48,8 +35,8 @@ void check(const std::string &path,
   EXPECT_EQ(model.countCut() > 0, llvm::any_of(axes, [](auto axis) {
               return axis.first != "sequence" && axis.first != "data";
             }));
-  compare(model, /*evaluating=*/false);
-  compare(model, /*evaluating=*/true);
+  compareRanks(model, /*evaluating=*/false);
+  compareRanks(model, /*evaluating=*/true);
 }
 
 /// What has no effect for what operations compute, which no verifier asks: a
@@ -350,8 +337,8 @@ TEST(LockstepTest, VocabulariesAreTheirRanges) {
       EXPECT_EQ(model.count<nn::LinearPartialCrossEntropyGradOp>(),
                 chunkBytes ? 1 : 0);
       EXPECT_TRUE(isAccepted(model));
-      compare(model, /*evaluating=*/false);
-      compare(model, /*evaluating=*/true);
+      compareRanks(model, /*evaluating=*/false);
+      compareRanks(model, /*evaluating=*/true);
     }
   }
 }

@@ -53,19 +53,6 @@ public:
   bool wasCut = false;
 };
 
-void compare(DroppingModel &model, bool evaluating) {
-  std::vector<Results> ranks = model.runRanks(evaluating);
-  ASSERT_EQ(ranks.size(), size_t(model.mesh.getSize()));
-  for (auto [rank, found] : llvm::enumerate(ranks)) {
-    auto index = static_cast<int64_t>(rank);
-    std::optional<Results> wanted = model.runWholeOf(index, evaluating);
-    ASSERT_TRUE(wanted);
-    expectNear(found, *wanted, index, [&](const Array &whole, StringRef name) {
-      return model.partOf(whole, name, index);
-    });
-  }
-}
-
 void check(StringRef name, const Axes &axes, bool cutsRows = false) {
   DroppingModel model;
   model.cutsRows = cutsRows;
@@ -84,8 +71,8 @@ void check(StringRef name, const Axes &axes, bool cutsRows = false) {
   ASSERT_TRUE(training && evaluated);
   EXPECT_GT(distance(training->values[0], evaluated->values[0]), 1e-6);
   EXPECT_EQ(evaluated->values.size(), 2u) << "loss and logits";
-  compare(model, /*evaluating=*/false);
-  compare(model, /*evaluating=*/true);
+  compareRanks(model, /*evaluating=*/false);
+  compareRanks(model, /*evaluating=*/true);
 }
 
 void checkAll(std::initializer_list<Axes> meshes,

@@ -83,6 +83,10 @@ private:
 /// neighbouring ranks: those of rank 0's group that are on its node.
 GroupSpan spanOf(const Machine &machine, AxesAttr mesh, AxesAttr group);
 
+/// The machine that `name` says, or where it is empty that of the step's
+/// training; an error at the step where it cannot be read.
+FailureOr<Machine> readMachine(StepOp step, StringRef name);
+
 /// The model of the ranks of `module`, whose step has `training`.
 CostModel makeCostModel(const Machine &machine, ModuleOp module,
                         TrainingAttr training);

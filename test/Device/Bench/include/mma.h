@@ -8,6 +8,8 @@
 #include "cuda_fp16.h"
 #include "cuda_runtime.h"
 
+#include <type_traits>
+
 namespace nvcuda::wmma {
 
 struct matrix_a;
@@ -56,39 +58,32 @@ inline unsigned ownColumn() {
   return zrt::bench::laneOf(threadIdx, blockDim) * kResults % kSide;
 }
 
-template <typename T>
+/// Where an element is in a matrix of this layout.
+template <typename Layout>
+inline size_t placeOf(unsigned row, unsigned column, unsigned stride) {
+  static_assert(std::is_same_v<Layout, row_major> ||
+                std::is_same_v<Layout, col_major>);
+  return std::is_same_v<Layout, row_major> ? size_t(row) * stride + column
+                                           : size_t(column) * stride + row;
+}
+
+template <typename T, typename Layout>
 __device__ inline void
-load_matrix_sync(fragment<matrix_a, 16, 16, 16, T, row_major> &to,
-                 const T *from, unsigned stride, BENCH_HERE) {
+load_matrix_sync(fragment<matrix_a, 16, 16, 16, T, Layout> &to, const T *from,
+                 unsigned stride, BENCH_HERE) {
   zrt::bench::enterMatrix(from, stride * sizeof(T), file, line);
   for (unsigned k = 0; k < kSide; ++k)
-    to.terms[k] = valueOf(from[ownRow() * stride + k]);
+    to.terms[k] = valueOf(from[placeOf<Layout>(ownRow(), k, stride)]);
 }
-template <typename T>
+template <typename T, typename Layout>
 __device__ inline void
-load_matrix_sync(fragment<matrix_a, 16, 16, 16, T, col_major> &to,
-                 const T *from, unsigned stride, BENCH_HERE) {
-  zrt::bench::enterMatrix(from, stride * sizeof(T), file, line);
-  for (unsigned k = 0; k < kSide; ++k)
-    to.terms[k] = valueOf(from[k * stride + ownRow()]);
-}
-template <typename T>
-__device__ inline void
-load_matrix_sync(fragment<matrix_b, 16, 16, 16, T, row_major> &to,
-                 const T *from, unsigned stride, BENCH_HERE) {
+load_matrix_sync(fragment<matrix_b, 16, 16, 16, T, Layout> &to, const T *from,
+                 unsigned stride, BENCH_HERE) {
   zrt::bench::enterMatrix(from, stride * sizeof(T), file, line);
   for (unsigned k = 0; k < kSide; ++k)
     for (unsigned j = 0; j < kResults; ++j)
-      to.terms[k][j] = valueOf(from[k * stride + ownColumn() + j]);
-}
-template <typename T>
-__device__ inline void
-load_matrix_sync(fragment<matrix_b, 16, 16, 16, T, col_major> &to,
-                 const T *from, unsigned stride, BENCH_HERE) {
-  zrt::bench::enterMatrix(from, stride * sizeof(T), file, line);
-  for (unsigned k = 0; k < kSide; ++k)
-    for (unsigned j = 0; j < kResults; ++j)
-      to.terms[k][j] = valueOf(from[(ownColumn() + j) * stride + k]);
+      to.terms[k][j] =
+          valueOf(from[placeOf<Layout>(k, ownColumn() + j, stride)]);
 }
 
 inline void
@@ -98,8 +93,9 @@ store_matrix_sync(float *to,
   zrt::bench::enterMatrix(to, stride * sizeof(float), file, line);
   for (unsigned j = 0; j < kResults; ++j) {
     const unsigned row = ownRow(), column = ownColumn() + j;
-    to[layout == mem_row_major ? row * stride + column
-                               : column * stride + row] = from.sums[j];
+    to[layout == mem_row_major ? placeOf<row_major>(row, column, stride)
+                               : placeOf<col_major>(row, column, stride)] =
+        from.sums[j];
   }
 }
 
