@@ -201,6 +201,11 @@ Dimensions::Dimensions(StepOp model, int64_t ranks) : ranks(ranks) {
     values[argument] = makeAtoms(argument.getType());
   for (Operation &op : body)
     add(&op);
+  // A class of all layers is a chain as long as the model; from here on it is
+  // looked up in one step.
+  for (Node &node : nodes)
+    if (node.parent)
+      node.parent = find(*node.parent);
 }
 
 //===----------------------------------------------------------------------===//
@@ -231,7 +236,11 @@ SmallVector<DimensionId> Dimensions::atomsOf(DimensionId id) const {
 }
 
 bool Dimensions::contains(DimensionId id, DimensionId atom) const {
-  return llvm::is_contained(atomsOf(id), find(atom));
+  const Node &node = nodes[find(id)];
+  if (node.kind == Kind::Atom)
+    return find(id) == find(atom);
+  return llvm::any_of(node.children,
+                      [&](DimensionId child) { return contains(child, atom); });
 }
 
 bool Dimensions::isCutBy(DimensionId id, DimensionId atom) const {

@@ -57,6 +57,18 @@ void Sharding::collect() {
     for (DimensionId atom : atoms)
       uses[atom].push_back(&op);
   }
+  for (ParameterOp parameter : parameters)
+    for (DimensionId atom : atomsOf(parameter))
+      owners[atom].push_back(parameter);
+  for (auto load : body->getOps<LoadOp>())
+    loads[load.getParameterAttr().getAttr()].push_back(load);
+}
+
+llvm::SetVector<DimensionId> Sharding::atomsOf(ParameterOp parameter) const {
+  llvm::SetVector<DimensionId> atoms;
+  for (DimensionId dim : dimensions.of(parameter.getSymNameAttr()))
+    atoms.insert_range(dimensions.atomsOf(dim));
+  return atoms;
 }
 
 DenseSet<Value> mlir::zero::findTrainedValues(StepOp model) {
@@ -245,7 +257,7 @@ CutCost Sharding::price(DimensionId atom) const {
                                            llvm::to_vector(op->getResults())))
       if (findDimension(dimensions.of(value), atom))
         gathered.insert(value);
-  for (ParameterOp parameter : parameters)
+  for (ParameterOp parameter : ownersOf(atom))
     if (findDimension(dimensions.of(parameter.getSymNameAttr()), atom))
       cost.savedState += static_cast<double>(parameter.getElements()) *
                          kStateBytes * (1 - 1 / ranks);
@@ -276,10 +288,9 @@ bool Sharding::isOfResults(Operation *op, DimensionId atom) const {
 SmallVector<DimensionId> Sharding::findRefused() const {
   llvm::SetVector<DimensionId> refused;
   for (ParameterOp parameter : parameters)
-    for (DimensionId dim : dimensions.of(parameter.getSymNameAttr()))
-      for (DimensionId atom : dimensions.atomsOf(dim))
-        if (!mayCut(parameter, atom))
-          refused.insert(atom);
+    for (DimensionId atom : atomsOf(parameter))
+      if (!mayCut(parameter, atom))
+        refused.insert(atom);
   // What the model says is cut in another dimension, or in none.
   for (ParameterOp parameter : parameters)
     if (std::optional<int64_t> wanted = parameter.getSharding())
@@ -326,9 +337,7 @@ std::optional<CutCost> Sharding::findForced(ParameterOp parameter) const {
 SmallVector<CutCost> Sharding::findCandidates() const {
   llvm::SetVector<DimensionId> atoms;
   for (ParameterOp parameter : parameters)
-    for (DimensionId dim : dimensions.of(parameter.getSymNameAttr()))
-      for (DimensionId atom : dimensions.atomsOf(dim))
-        atoms.insert(atom);
+    atoms.insert_range(atomsOf(parameter));
   for (DimensionId atom : refused)
     atoms.remove(atom);
   SmallVector<CutCost> candidates;
@@ -369,6 +378,7 @@ bool Sharding::excludes(DimensionId atom) const {
 }
 
 void Sharding::take(const CutCost &cost) {
+  takenAs[cost.atom] = taken.size();
   taken.push_back(cost);
   for (Operation *op : usesOf(cost.atom)) {
     takenAt[op].push_back(cost.atom);
@@ -381,6 +391,7 @@ void Sharding::take(const CutCost &cost) {
 /// in program order.
 void Sharding::takeBest(ArrayRef<CutCost> candidates) {
   taken.clear();
+  takenAs.clear();
   takenAt.clear();
   cutOperations.clear();
   for (const CutCost &cost : candidates)
@@ -442,7 +453,7 @@ LogicalResult Sharding::verify() const {
   for (const CutCost &cost : taken) {
     if (cost.size % over.getSize() == 0)
       continue;
-    for (ParameterOp parameter : parameters) {
+    for (ParameterOp parameter : ownersOf(cost.atom)) {
       ArrayRef<DimensionId> dims = dimensions.of(parameter.getSymNameAttr());
       std::optional<unsigned> dim = findDimension(dims, cost.atom);
       if (!dim)
@@ -477,32 +488,39 @@ CutAttr Sharding::cutOf(Value value, Operation *op) const {
   return makeCut(dimensions.of(value), cutOperations.lookup(op).atom);
 }
 
+/// By the class that was taken first.
 CutAttr Sharding::cutOf(ParameterOp parameter) const {
-  for (const CutCost &cost : taken)
-    if (CutAttr cut =
-            makeCut(dimensions.of(parameter.getSymNameAttr()), cost.atom))
-      return cut;
-  return {};
+  ArrayRef<DimensionId> dims = dimensions.of(parameter.getSymNameAttr());
+  CutAttr cut;
+  size_t first = taken.size();
+  for (DimensionId atom : atomsOf(parameter)) {
+    auto found = takenAs.find(atom);
+    if (found == takenAs.end() || found->second >= first)
+      continue;
+    if (CutAttr made = makeCut(dims, atom)) {
+      cut = made;
+      first = found->second;
+    }
+  }
+  return cut;
 }
 
 Sharding::WholeReason Sharding::whyWhole(ParameterOp parameter) const {
   if (parameter.getSharding() == -1)
     return WholeReason::Said;
   auto canBeCut = [&](DimensionId atom) {
-    for (auto load : body->getOps<LoadOp>())
-      if (load.getParameter() == parameter.getSymName())
-        for (Operation *user : load->getUsers())
-          if (!findCut(user, atom))
-            return false;
+    for (LoadOp load : loads.lookup(parameter.getSymNameAttr()))
+      for (Operation *user : load->getUsers())
+        if (!findCut(user, atom))
+          return false;
     return dimensions.sizeOf(atom) > 1 && !refused.contains(atom);
   };
   bool isNeeded = true, isCandidate = false;
-  for (DimensionId dim : dimensions.of(parameter.getSymNameAttr()))
-    for (DimensionId atom : dimensions.atomsOf(dim))
-      if (canBeCut(atom)) {
-        isNeeded = false;
-        isCandidate |= candidates.contains(atom);
-      }
+  for (DimensionId atom : atomsOf(parameter))
+    if (canBeCut(atom)) {
+      isNeeded = false;
+      isCandidate |= candidates.contains(atom);
+    }
   return isNeeded      ? WholeReason::Needed
          : isCandidate ? WholeReason::Excluded
                        : WholeReason::Cheap;

@@ -132,6 +132,13 @@ private:
                                : ArrayRef<Operation *>(found->second);
   }
 
+  ArrayRef<ParameterOp> ownersOf(DimensionId atom) const {
+    auto found = owners.find(atom);
+    return found == owners.end() ? ArrayRef<ParameterOp>()
+                                 : ArrayRef<ParameterOp>(found->second);
+  }
+  llvm::SetVector<DimensionId> atomsOf(ParameterOp parameter) const;
+
   void collect();
   SmallVector<CutCost> findCandidates() const;
   std::optional<CutCost> findForced(ParameterOp parameter) const;
@@ -167,7 +174,12 @@ private:
   DenseSet<Value> trained;
   /// The operations that a class occurs in, in program order.
   DenseMap<DimensionId, SmallVector<Operation *>> uses;
+  /// The parameters that have a class, in their order.
+  DenseMap<DimensionId, SmallVector<ParameterOp>> owners;
+  DenseMap<StringAttr, SmallVector<LoadOp, 1>> loads;
   SmallVector<CutCost> taken;
+  /// The place of a class in `taken`.
+  DenseMap<DimensionId, size_t> takenAs;
   DenseSet<DimensionId> refused, candidates;
   /// Those of them that occur in an operation.
   DenseMap<Operation *, SmallVector<DimensionId, 2>> takenAt;
