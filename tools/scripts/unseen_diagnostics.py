@@ -1,4 +1,5 @@
-"""Lists diagnostics that no test expects: unseen_diagnostics.py [ROOT] [FOLDER...]
+"""Lists diagnostics that no test expects:
+unseen_diagnostics.py [--but LIST] [ROOT] [FOLDER...]
 
 A diagnostic is what C++ of lib, runtime and tools (or of these folders of the checkout ROOT)
 gives to one of HELPERS, or throws, and what Python of tools raises. Of its text the literal
@@ -6,9 +7,14 @@ pieces between insertions count. A test expects it where the test has WORDS word
 in a row that no other diagnostic has; where there are none of its own, those that it shares.
 So it does where a string of two words or more is in it and in few others.
 Prints file, line and text of each that no test expects, and how many there are.
+
+A line of LIST names one that no test can provoke: 'FILE: TEXT # REASON', the text as it is
+printed. With it only others are printed, and lines that name none; either fails.
 """
 
+import argparse
 import ast
+import bisect
 import collections
 import itertools
 import pathlib
@@ -158,6 +164,30 @@ def expected_text(root):
     return " ".join(words_of(unescape("\n".join(texts)))), strings
 
 
+def index_of(text):
+    """By each word of `text`: what follows it, sorted, each with what is before it."""
+    index = collections.defaultdict(set)
+    words = ["", *words_of(text), ""]
+    for before, word, after in zip(words, words[1:], words[2:]):
+        index[word].add((after, before))
+        index[""].add((after, word))  # for windows of two words
+    return {word: sorted(around) for word, around in index.items()}
+
+
+def is_in(index, window):
+    """Whether the text of `index` has the two or three words of `window` in a row, of which
+    the first may end a word there, and the last begin one."""
+    first, *middle, last = window.split(" ")
+    around = index.get("".join(middle), [])
+    start = bisect.bisect_left(around, (last,))
+    for after, before in itertools.islice(around, start, None):
+        if not after.startswith(last):
+            return False
+        if before.endswith(first):
+            return True
+    return False
+
+
 def expected_by(strings, found):
     """The places of diagnostics that have one of `strings`, as few others do."""
     diagnostics = collections.defaultdict(list)  # by two words in a row
@@ -179,25 +209,67 @@ def expected_by(strings, found):
     return seen
 
 
-def main():
-    here = pathlib.Path(__file__).resolve().parents[2]
-    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else here
-    found = list(diagnostics(root, sys.argv[2:] or FOLDERS))
+def unseen_of(root, folders):
+    """Place and text of each diagnostic that no test expects, and how many there are."""
+    found = list(diagnostics(root, folders))
     if not found:
         sys.exit(f"unseen_diagnostics: no diagnostics in {root}")
     uses = collections.Counter(
         window for _, _, windows in found for window in set(windows)
     )
     text, strings = expected_text(root)
-    seen = {window for window in uses if window in text}
+    index = index_of(text)
+    seen = {window for window in uses if is_in(index, window)}
     by_string = expected_by(strings, found)
-    unseen = 0
+    unseen = []
     for place, message, windows in found:
         own = [window for window in windows if uses[window] == 1] or windows
         if seen.isdisjoint(own) and place not in by_string:
-            unseen += 1
-            print(f"{place}: {message}")
-    print(f"{unseen} of {len(found)} diagnostics are in no test's expectation")
+            unseen.append((place, " ".join(words_of(message))))
+    return unseen, len(found)
+
+
+def read_list(path):
+    """The line of each diagnostic that `path` names, by its file and text."""
+    named = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line or line.startswith("#"):
+            continue
+        name, separator, reason = line.rpartition(" # ")
+        if not separator or not reason.strip() or ": " not in name:
+            sys.exit(
+                f"unseen_diagnostics: {path}:{number}: wanted 'FILE: TEXT # REASON', "
+                f"found '{line}'"
+            )
+        named[name] = number
+    return named
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--but", type=pathlib.Path)
+    parser.add_argument("root", nargs="?", type=pathlib.Path)
+    parser.add_argument("folders", nargs="*")
+    arguments = parser.parse_args()
+    root = arguments.root or pathlib.Path(__file__).resolve().parents[2]
+    named = read_list(arguments.but) if arguments.but else {}
+    met, printed = set(), 0
+    unseen, count = unseen_of(root, arguments.folders or FOLDERS)
+    for place, message in unseen:
+        name = f"{place.rpartition(':')[0]}: {message}"
+        if name in named:
+            met.add(name)
+            continue
+        printed += 1
+        print(f"{place}: {message}")
+    for name in sorted(named.keys() - met, key=named.get):
+        print(
+            f"{arguments.but}:{named[name]}: no such diagnostic, or a test expects it: "
+            "remove the line"
+        )
+    but = f", but for {len(met)} of {arguments.but.name}" if arguments.but else ""
+    print(f"{printed} of {count} diagnostics are in no test's expectation{but}")
+    sys.exit(1 if arguments.but and (printed or named.keys() - met) else 0)
 
 
 if __name__ == "__main__":
