@@ -1,6 +1,7 @@
 //===- ReferenceTest.cpp - the interpreter against PyTorch and by hand ----===//
 
 #include "zero/Dialect/NN/NN.h"
+#include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interpreter/Interpreter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -28,7 +29,7 @@ protected:
   ReferenceTest() {
     context
         .loadDialect<arith::ArithDialect, func::FuncDialect, math::MathDialect,
-                     nn::NNDialect, tensor::TensorDialect>();
+                     nn::NNDialect, tensor::TensorDialect, ZeroDialect>();
   }
 
   /// Evaluates the one function in `text`.
@@ -148,22 +149,129 @@ TEST_F(ReferenceTest, DropoutIsOffInEvaluation) {
   EXPECT_EQ(outputs->front().reals, ones.reals);
 }
 
-TEST_F(ReferenceTest, SaysWhatIsWrong) {
+namespace {
+
+class ReferenceErrorTest : public ReferenceTest {
+protected:
+  /// The first error of a function with this signature and body.
+  std::string errorOf(const std::string &signature, const std::string &body,
+                      const std::vector<Array> &inputs) {
+    std::string message;
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+      if (message.empty())
+        message = diagnostic.str();
+      return success();
+    });
+    auto outputs = run("func.func @f(" + signature + ") {\n" + body +
+                           "\nreturn\n}\n"
+                           "func.func private @outside()\n"
+                           "zero.parameter @p : tensor<2xf64> = #zero.ones",
+                       inputs);
+    EXPECT_TRUE(failed(outputs)) << body;
+    return message;
+  }
+};
+
+} // namespace
+
+#define EXPECT_SAYS(message, part)                                             \
+  EXPECT_PRED2(                                                                \
+      [](const std::string &all, const std::string &some) {                    \
+        return all.find(some) != std::string::npos;                            \
+      },                                                                       \
+      message, std::string(part))
+
+TEST_F(ReferenceErrorTest, OfWhatIsNotThere) {
+  const char *table = "%ids: tensor<1xi32>, %t: tensor<2x1xf64>";
+  const char *lookup =
+      "%y = nn.embedding %ids, %t : (tensor<1xi32>, tensor<2x1xf64>) -> "
+      "tensor<1x1xf64>";
+  Array rows = reals({2, 1}, {1.0, 2.0});
+  EXPECT_SAYS(errorOf(table, lookup, {integers({1}, {2}), rows}),
+              "id 2 in a table of 2 rows");
+  EXPECT_SAYS(errorOf(table, lookup, {integers({2}, {0, 0}), rows}),
+              "another shape or kind");
+  EXPECT_SAYS(errorOf(table, lookup, {rows}), "takes 2 arguments, found 1");
+  EXPECT_SAYS(errorOf("", "func.call @outside() : () -> ()", {}),
+              "has no meaning in the interpreter: add a rule for it");
+  EXPECT_SAYS(errorOf("", "%r = zero.load @p : tensor<2xf64>", {}),
+              "reads parameter @p, which the interpreter was not given");
+  EXPECT_SAYS(
+      errorOf("", "%c = arith.constant dense_resource<r> : tensor<2xf64>", {}),
+      "expected a number or dense elements");
+}
+
+TEST_F(ReferenceErrorTest, OfAFunctionWithoutABody) {
   std::string message;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     message = diagnostic.str();
     return success();
   });
-  const char *lookup = R"(
-    func.func @f(%ids: tensor<1xi32>, %t: tensor<2x1xf64>) -> tensor<1x1xf64> {
-      %y = nn.embedding %ids, %t : (tensor<1xi32>, tensor<2x1xf64>) -> tensor<1x1xf64>
-      return %y : tensor<1x1xf64>
-    })";
-  Array table = reals({2, 1}, {1.0, 2.0});
-  EXPECT_TRUE(failed(run(lookup, {integers({1}, {2}), table})));
-  EXPECT_NE(message.find("id 2 in a table of 2 rows"), std::string::npos)
-      << message;
-  EXPECT_TRUE(failed(run(lookup, {integers({2}, {0, 0}), table})));
-  EXPECT_NE(message.find("another shape or kind"), std::string::npos)
-      << message;
+  EXPECT_TRUE(failed(run("func.func private @outside()", {})));
+  EXPECT_SAYS(message, "cannot be interpreted: expected one region with one "
+                       "block");
+}
+
+TEST_F(ReferenceErrorTest, OfExperts) {
+  Array x = reals({2, 1}, {1.0, 2.0});
+  EXPECT_SAYS(
+      errorOf("%x: tensor<2x1xf64>, %i: tensor<2x1xi32>",
+              "%s, %p, %o = nn.dispatch %x, %i experts 3 : (tensor<2x1xf64>, "
+              "tensor<2x1xi32>) -> (tensor<2x1xf64>, tensor<2x1xi32>, "
+              "tensor<3xi32>)",
+              {x, integers({2, 1}, {0, 3})}),
+      "has the expert 3 of 3: experts must be in [0, 3)");
+  EXPECT_SAYS(
+      errorOf("%x: tensor<2x1xf64>, %i: tensor<2x1xi32>, %o: tensor<2xi32>",
+              "%s, %p, %n = nn.capacity_dispatch %x, %i order %o : "
+              "(tensor<2x1xf64>, tensor<2x1xi32>, tensor<2xi32>) -> "
+              "(tensor<3x1x1xf64>, tensor<2x1xi32>, tensor<3xi32>)",
+              {x, integers({2, 1}, {0, 1}), integers({2}, {0, -1})}),
+      "has the choice -1 of 2 in its order: choices must be in [0, 2)");
+  EXPECT_SAYS(errorOf("%x: tensor<2x1xf64>, %p: tensor<2x1xi32>",
+                      "%y = nn.combine %x, %p : (tensor<2x1xf64>, "
+                      "tensor<2x1xi32>) -> tensor<2x1xf64>",
+                      {x, integers({2, 1}, {-1, 2})}),
+              "has the place 2 of 2 rows: places must be in [0, 2), or -1");
+  EXPECT_SAYS(
+      errorOf("%a: tensor<2x1xf64>, %b: tensor<2x1x1xf64>, %o: tensor<2xi32>",
+              "%y = nn.grouped_matmul %a, %b offsets %o : (tensor<2x1xf64>, "
+              "tensor<2x1x1xf64>, tensor<2xi32>) -> tensor<2x1xf64>",
+              {x, reals({2, 1, 1}, {1.0, 1.0}), integers({2}, {2, 1})}),
+      "has the offset 1 after 2: offsets must not decrease, and not exceed the "
+      "2 rows");
+}
+
+TEST_F(ReferenceErrorTest, OfPositions) {
+  Array x = reals({2, 1}, {1.0, 2.0});
+  EXPECT_SAYS(errorOf("%x: tensor<2x1xf64>, %i: tensor<1xi32>",
+                      "%y = nn.gather %x, %i dim 0 : (tensor<2x1xf64>, "
+                      "tensor<1xi32>) -> tensor<1x1xf64>",
+                      {x, integers({1}, {2})}),
+              "has the position 2 in a dimension of 2: positions must be in "
+              "[0, 2)");
+  EXPECT_SAYS(errorOf("%l: tensor<2x1xf64>, %t: tensor<2xi32>",
+                      "%loss, %lse = nn.cross_entropy %l, %t : "
+                      "(tensor<2x1xf64>, tensor<2xi32>) -> (tensor<f64>, "
+                      "tensor<2xf64>)",
+                      {x, integers({2}, {0, 1})}),
+              "has target 1: expected one of 1 classes or -100, which is "
+              "ignored");
+  EXPECT_SAYS(errorOf("%x: tensor<2x1xf64>, %i: tensor<1x1xi32>",
+                      "%y = tensor.gather %x[%i] gather_dims([0]) : "
+                      "(tensor<2x1xf64>, tensor<1x1xi32>) -> tensor<1x1xf64>",
+                      {x, integers({1, 1}, {-1})}),
+              "has an index outside its source");
+  EXPECT_SAYS(errorOf("%x: tensor<2x1xf64>",
+                      "%i = arith.constant 1 : index\n"
+                      "%y = tensor.extract %x[%i, %i] : tensor<2x1xf64>",
+                      {x}),
+              "has an index outside its tensor");
+  EXPECT_SAYS(errorOf("%x: tensor<2x1xf64>",
+                      "%i = arith.constant 1 : index\n"
+                      "%y = tensor.extract_slice %x[%i, 0] [1, 1] [1, 1] : "
+                      "tensor<2x1xf64> to tensor<1x1xf64>",
+                      {x}),
+              "has dynamic offsets, sizes or strides, and the interpreter "
+              "knows static slices only");
 }

@@ -77,4 +77,28 @@ TEST(StagesLockstepTest, StagesAreCutOverOtherAxes) {
   }
 }
 
+/// Of two stages without the other: the second waits for what the first sends.
+TEST(StagesLockstepTest, StagesNeedEachOther) {
+  const std::string path = ZERO_CUT_MODELS "/gpt2.mlir";
+  for (size_t one : {0, 1}) {
+    StagedModel model;
+    ASSERT_TRUE(model.read(path));
+    AxesAttr mesh = model.makeMesh({{"pipe", 2}, {"data", 1}});
+    model.fill(/*samples=*/1);
+    ASSERT_TRUE(model.cutStages(path, mesh, /*chunks=*/1));
+    ASSERT_EQ(model.stages.size(), 2u);
+    model.stages = {model.stages[one]};
+    std::string message;
+    ScopedDiagnosticHandler handler(&model.context, [&](Diagnostic &found) {
+      message = found.str();
+      return success();
+    });
+    EXPECT_TRUE(model.runStages(/*evaluating=*/true).empty());
+    EXPECT_NE(message.find(one ? "is sent by no stage"
+                               : "' among others, which no stage receives"),
+              std::string::npos)
+        << message;
+  }
+}
+
 } // namespace
