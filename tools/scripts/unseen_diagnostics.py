@@ -46,6 +46,11 @@ def unescape(text):
     return re.sub(r"\\(.)", lambda found: " " if found[1] in "nt" else found[1], text)
 
 
+def unescape_pattern(text):
+    """Without the backslashes of a regular expression."""
+    return re.sub(r"\\([][(){}.*+?|^$])", r"\1", text)
+
+
 def end_of_statement(code, start):
     """Where the statement around `start`, behind an opened parenthesis, ends."""
     depth = 1
@@ -161,7 +166,8 @@ def expected_text(root):
                     strings.update(
                         unescape(found[1]) for found in LITERAL.finditer(joined)
                     )
-    return " ".join(words_of(unescape("\n".join(texts)))), strings
+    text = unescape_pattern(unescape("\n".join(texts)))
+    return " ".join(words_of(text)), strings
 
 
 def index_of(text):

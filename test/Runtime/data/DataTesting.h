@@ -2,15 +2,15 @@
 #ifndef ZERO_TEST_RUNTIME_DATA_DATATESTING_H
 #define ZERO_TEST_RUNTIME_DATA_DATATESTING_H
 
+#include "../MessageOf.h"
+
 #include "io/SafeTensors.h"
 #include "program/Program.h"
 
 #include <cstdint>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -76,16 +76,6 @@ inline Input input(const std::string &name, DataType type,
   result.name = name;
   result.type = {type, std::move(shape)};
   return result;
-}
-
-/// What `function` throws.
-inline std::string messageOf(const std::function<void()> &function) {
-  try {
-    function();
-  } catch (const std::exception &error) {
-    return error.what();
-  }
-  return "(no error)";
 }
 
 /// A folder that lives as long as a test.

@@ -193,6 +193,13 @@ TEST(KernelSchema, SaysWhatMovesWant) {
             "the slice has 2 elements, wanted those of 3xf32");
 }
 
+TEST(KernelSchema, NumbersAreFloatsOrI32) {
+  const TensorType wide = {DataType::I64, {4}};
+  KernelSpec sums = spec("nn.cumsum", {wide}, {wide});
+  sums.ints = {{"dim", {0}}};
+  EXPECT_EQ(wrongWith(sums), "x is 4xi64, wanted floats or i32");
+}
+
 TEST(KernelSchema, AnOperationMayBeOfF64) {
   const DataType F64 = DataType::F64;
   KernelSpec made =
@@ -322,6 +329,9 @@ TEST(KernelSchema, SaysWhatAnUpdateWants) {
             std::string::npos);
   update.operands.push_back({F32, {7}});
   EXPECT_EQ(wrongWith(update), "");
+  update.operands[1].type = BF16;
+  EXPECT_EQ(wrongWith(update), "the parameter is 7xbf16, wanted f32, or ui16: "
+                               "the lower 16 bits of it");
   update.operands[1].type = DataType::U16;
   EXPECT_NE(wrongWith(update).find("wanted its bf16 parameter"),
             std::string::npos);
