@@ -410,6 +410,21 @@ static void checkStashed(const Program &program, const BufferRef &buffer,
         std::to_string(pipeline.rings.size()) + " rings");
 }
 
+/// The shapes of all tensors but parameters.
+static void checkTypes(const Program &program) {
+  for (const KernelSpec &spec : program.kernels) {
+    for (const TensorType &type : spec.operands)
+      checkType(type, "an operand of kernel " + spec.name);
+    for (const TensorType &type : spec.results)
+      checkType(type, "a result of kernel " + spec.name);
+  }
+  for (const Input &input : program.inputs)
+    checkType(input.type, "input " + input.name);
+  for (const auto &[name, region] : program.regions())
+    for (const Output &output : region->outputs)
+      checkType(output.type, "output " + output.name);
+}
+
 /// Checks that every index of one table into another is in range, so that
 /// the runtime can follow them without asking again.
 static void checkIndices(const Program &program) {
@@ -459,12 +474,6 @@ static void checkIndices(const Program &program) {
                                " is given, and there is no room for all of "
                                "it");
   }
-  for (const KernelSpec &spec : program.kernels) {
-    for (const TensorType &type : spec.operands)
-      checkType(type, "an operand of kernel " + spec.name);
-    for (const TensorType &type : spec.results)
-      checkType(type, "a result of kernel " + spec.name);
-  }
   for (const auto &[name, region] : program.regions())
     for (const Command &command : region->commands) {
       const std::string what = "command '" + command.label + "'";
@@ -507,6 +516,7 @@ bool zrt::parse(const void *data, size_t size, Program &program,
     reader(parsed);
     if (!reader.atEnd())
       reader.fail("found bytes after the program's end");
+    checkTypes(parsed);
     checkIndices(parsed);
     program = std::move(parsed);
     return true;
