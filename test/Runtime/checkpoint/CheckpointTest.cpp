@@ -1,14 +1,18 @@
 // Checkpoints between stages, rank counts, types and tiers.
+#include "../MessageOf.h"
 #include "CheckpointTesting.h"
 
+#include "checkpoint/Shard.h"
 #include "state/Weights.h"
 
 #include <nlohmann/json.hpp>
 
+#include <fstream>
 #include <sstream>
 
 using namespace zrt;
 using namespace zrt::testing;
+using zrt::test::messageOf;
 
 namespace {
 
@@ -246,6 +250,56 @@ TEST(Checkpoint, ManifestsHaveValuesThatARunHas) {
         std::string::npos)
         << each.pointer << ": "
         << refusalOf(forged(text, each.pointer, each.value));
+}
+
+/// Of five files, so that the bytes of four can be the most that each may have.
+TEST(Checkpoint, ManifestsHaveBytesThatCanBeCounted) {
+  const Program program = checkpointProgram(1, 5, DataType::F32);
+  TemporaryFolder folder;
+  ASSERT_EQ(saveRound(program, folder.file("run"), 1), noErrors(program));
+  std::string text =
+      readText(folder.file("run/update-0000000011/manifest.json"));
+  for (const char *pointer :
+       {"/files/0/bytes", "/files/1/bytes", "/files/2/bytes", "/files/3/bytes"})
+    text = forged(text, pointer, "4611686018427387903");
+  EXPECT_NE(
+      refusalOf(text).find("its files have more bytes than 64 bits count"),
+      std::string::npos)
+      << refusalOf(text);
+}
+
+TEST(Checkpoint, FilesHaveEveryElementOnce) {
+  const Program program = checkpointProgram(1, 2, DataType::F32);
+  TemporaryFolder folder;
+  ASSERT_EQ(saveRound(program, folder.file("run"), 1), noErrors(program));
+  const std::string path = folder.file("run/update-0000000011");
+  const Manifest manifest =
+      parseManifest(readText(path + "/manifest.json"), path);
+  const ShardReader reader(path, manifest);
+  std::vector<float> values(78);
+  EXPECT_EQ(messageOf([&] {
+              reader.read("fc1.w", "sum", 0, values.size(), values.data());
+            }),
+            "the checkpoint has fewer elements of sum of 'fc1.w' than are "
+            "wanted");
+  EXPECT_EQ(messageOf([&] { reader.read("fc1.w", "m", 0, 1, values.data()); }),
+            "the checkpoint has no m of 'fc1.w'");
+  Manifest second = manifest;
+  second.files.erase(second.files.begin());
+  const std::string refusal = messageOf([&] { ShardReader(path, second); });
+  EXPECT_EQ(refusal.rfind(path + "/rank-00001-of-00002.safetensors: found "
+                                 "element ",
+                          0),
+            0u)
+      << refusal;
+  EXPECT_NE(refusal.find("', wanted element 0"), std::string::npos) << refusal;
+}
+
+TEST(Checkpoint, AFileIsNoFolder) {
+  TemporaryFolder folder;
+  std::ofstream(folder.file("run"));
+  EXPECT_EQ(messageOf([&] { FileSystem::disk().list(folder.file("run")); }),
+            folder.file("run") + ": cannot be listed: Not a directory");
 }
 
 TEST(Checkpoint, ManifestsAreNotNestedDeep) {

@@ -1,4 +1,5 @@
 // Arenas, layout and initial values.
+#include "../MessageOf.h"
 #include "StateTesting.h"
 
 #include "kernels/Kernel.h"
@@ -13,6 +14,7 @@
 
 using namespace zrt;
 using namespace zrt::testing;
+using zrt::test::messageOf;
 
 namespace {
 
@@ -83,14 +85,9 @@ TEST(StateArenas, RefuseATierThatIsNotThere) {
 TEST(StateArenas, SayWhatCannotBeHad) {
   Program program;
   program.arenaBytes[1] = uint64_t(1) << 63;
-  try {
-    Arenas arenas(program);
-    FAIL();
-  } catch (const std::runtime_error &failure) {
-    EXPECT_NE(std::string(failure.what()).find("arena 'gradients'"),
-              std::string::npos)
-        << failure.what();
-  }
+  EXPECT_EQ(messageOf([&] { Arenas arenas(program); }),
+            "arena 'gradients': cannot have 9223372036854775808 bytes of "
+            "memory: Cannot allocate memory");
 }
 
 TEST(StateArenas, ReserveWithoutCost) {
@@ -365,7 +362,17 @@ TEST(StateInitialize, SetsConstantsAndControl) {
   EXPECT_EQ(control.lastOverflow, -1);
   EXPECT_EQ(control.seed, 9u);
   program.constants[0].bytes = "abc";
-  EXPECT_THROW(initializeConstants(program, arenas, 0), std::runtime_error);
+  EXPECT_EQ(messageOf([&] { initializeConstants(program, arenas, 0); }),
+            "program: found 3 bytes of a constant, wanted 4");
+}
+
+TEST(StateElements, AreFloats) {
+  const float value = 1;
+  int64_t stored = 0;
+  EXPECT_EQ(messageOf([&] {
+              storeElements(DataType::I64, false, &value, &stored, 1);
+            }),
+            "a parameter of type i64 cannot be set; wanted f32, f16 or bf16");
 }
 
 } // namespace
