@@ -1,5 +1,8 @@
 // What goes wrong between threads is an error on every rank, and never a hang.
+#include "../MessageOf.h"
+
 #include "communicator/InProcess.h"
+#include "communicator/Job.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +14,7 @@
 #include <thread>
 
 using namespace zrt;
+using zrt::test::messageOf;
 
 namespace {
 
@@ -111,6 +115,30 @@ TEST(Failure, AMessageThatNobodySendsOrReceivesIsAnError) {
                                    : "rank 1 left without sending it"),
               std::string::npos)
         << errors[0];
+  }
+}
+
+/// Rank 1 goes on when the other has given up.
+TEST(Failure, AMessageThatIsLateIsAnError) {
+  for (const Collective kind : {Collective::Send, Collective::Receive}) {
+    std::atomic<bool> failed{false};
+    const auto errors = errorsOf(2, 0.1, [&](Communicator &communicator) {
+      std::vector<float> buffer(8);
+      while (communicator.rank() == 1 && !failed)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      try {
+        communicator.run(kind, Reduction::Sum,
+                         {partWith(buffer, 8, 1 - communicator.rank())});
+      } catch (const CommunicationError &) {
+        failed = true;
+        throw;
+      }
+    });
+    expectAll(errors, {kind == Collective::Send
+                           ? "a send of 8 x f32 to rank 1 of a group of 2 "
+                             "ranks, on rank 0: rank 1 did not receive it "
+                             "within 0.1 s"
+                           : "rank 1 did not send it within 0.1 s"});
   }
 }
 
@@ -373,5 +401,30 @@ TEST(InProcessFailure, ArgumentsWithoutMeaning) {
         });
     expectAll(errors, {text});
   }
-  EXPECT_THROW(makeInProcess(0), std::invalid_argument);
+  EXPECT_EQ(messageOf([] { makeInProcess(0); }),
+            "in-process communicator: found 0 ranks, wanted at least 1");
+}
+
+namespace {
+
+/// A job of one process that nothing connects.
+class JobAlone : public processes::Job {
+public:
+  std::unique_ptr<processes::Wire> makeWire() override { return nullptr; }
+
+protected:
+  void tell(const Message &) override {}
+  bool hear(Message &) override { return false; }
+  [[noreturn]] void kill() override { std::abort(); }
+  void close() override {}
+};
+
+} // namespace
+
+TEST(ProcessesFailure, NothingIsSentAfterTheJob) {
+  JobAlone job;
+  job.lock();
+  job.finalize();
+  EXPECT_EQ(messageOf([&] { job.lock(); }),
+            "the communicator of processes was used after the job has ended");
 }

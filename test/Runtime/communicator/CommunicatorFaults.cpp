@@ -22,6 +22,29 @@ void mismatch(Communicator &world) {
               DataType::F32, 0}});
 }
 
+/// Rank 0 waits for a message of rank 1; the others wait for `file`.
+void receive(Communicator &world, const std::string &file) {
+  float values[5] = {};
+  Transfer part{values, values, 5, DataType::F32};
+  part.root = 1 - world.rank();
+  while (world.rank() != 0 && !std::ifstream(file))
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (world.rank() < 2)
+    world.run(world.rank() == 0 ? Collective::Receive : Collective::Send,
+              Reduction::Sum, {part});
+  world.barrier();
+}
+
+/// The message is sent when rank 0 has given up, and has made `file`.
+void lateMessage(Communicator &world, const std::string &file) {
+  try {
+    receive(world, file);
+  } catch (const CommunicationError &) {
+    std::ofstream(file) << world.rank();
+    throw;
+  }
+}
+
 /// Rank 1 comes when another has given up, and has made `file`.
 void late(Communicator &world, const std::string &file) {
   world.barrier();
@@ -101,11 +124,12 @@ void invalid(Communicator &world) {
 
 int main(int argc, char **argv) {
   const std::string fault = argc > 1 ? argv[1] : "";
-  const bool waits = fault == "late" || fault == "hang";
+  const bool waits =
+      fault == "late" || fault == "hang" || fault == "late-message";
   const std::string file = argc > 2 ? argv[2] : "";
   CommunicatorOptions options;
   options.timeoutSeconds = waits ? 3 : 600;
-  if (fault == "slow") {
+  if (fault == "slow" || fault == "slow-message") {
     options.noticeSeconds = 0.2;
     options.notice = [&](const std::string &what) {
       std::printf("notice: %s\n", what.c_str());
@@ -116,6 +140,10 @@ int main(int argc, char **argv) {
   try {
     if (fault == "mismatch")
       mismatch(*world);
+    else if (fault == "late-message")
+      lateMessage(*world, file);
+    else if (fault == "slow-message")
+      receive(*world, file);
     else if (waits)
       fault == "late" ? late(*world, file) : hang(*world);
     else if (fault == "slow")

@@ -97,6 +97,24 @@ TEST_P(Processes, ALateRankIsNamedAndWaitedFor) {
         << outcome.output;
 }
 
+TEST_P(Processes, AMessageThatIsLateTimesOut) {
+  Outcome outcome = runWithFile("late-message");
+  expectCaught(outcome, {0, 1, 2},
+               "a receive of 5 x f32 from rank 1 of a group of 3 ranks, on "
+               "rank 0: nothing moved within 3 s");
+  EXPECT_EQ(outcome.status, 3);
+}
+
+TEST_P(Processes, AMessageThatIsLateIsNamedAndWaitedFor) {
+  Outcome outcome = runWithFile("slow-message");
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  EXPECT_NE(outcome.output.find(
+                "notice: a receive of 5 x f32 from rank 1 of a "
+                "group of 3 ranks, on rank 0: nothing moved within 0.2 s\n"),
+            std::string::npos)
+      << outcome.output;
+}
+
 TEST_P(Processes, HangingRankDoesNotHoldTheJob) {
   Outcome outcome = run("hang");
   expectCaught(outcome, {0, 2}, "rank 1 did not start it within 3 s");
