@@ -10,10 +10,8 @@ namespace zrt {
 
 bool endsWith(const std::string &text, const std::string &end);
 
-/// Throws std::runtime_error where `path` exists and is neither a regular file
-/// nor a link to one: to open a pipe may never end. Returns its bytes, or 0
-/// where there is no such file.
-uint64_t checkRegularFile(const std::string &path);
+/// Its bytes, or 0 where there is no such file.
+uint64_t sizeOfFile(const std::string &path);
 
 /// Runs `read`. Where it throws and the file, which had `bytes` at the start,
 /// has fewer now, says that instead.

@@ -148,7 +148,7 @@ void StoredArrays::add(const std::string &array, TensorDataType type,
 }
 
 void StoredArrays::addNumpy(const std::string &path, const std::string &array) {
-  const uint64_t bytes = checkRegularFile(path);
+  const uint64_t bytes = sizeOfFile(path);
   const auto file = std::make_shared<NpyFile>(path);
   add(array, file->type(), file->shape(),
       {path, 0, [=](uint64_t first, uint64_t count, void *out) {
@@ -157,7 +157,7 @@ void StoredArrays::addNumpy(const std::string &path, const std::string &array) {
 }
 
 void StoredArrays::addSafeTensors(const std::string &path) {
-  const uint64_t bytes = checkRegularFile(path);
+  const uint64_t bytes = sizeOfFile(path);
   const auto file = std::make_shared<SafeTensorsFile>(path);
   for (const TensorEntry &entry : file->tensors())
     add(entry.name, entry.type, entry.shape,

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace zrt;
@@ -265,6 +266,15 @@ TEST(ArrayData, ShardsHoldTheSameSamplesOfAllArrays) {
             "'" + folder / "1.safetensors" +
                 "' has 2 samples of 'label' from number 0 on, but 1 of 'image' "
                 "from number 0 on: they would not be of the same samples");
+}
+
+/// Nor does a pipe that nobody writes to hang the run.
+TEST(ArrayData, OnlyRegularFilesAreArrays) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/image.npy";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(problemOf(path, {input("image", DataType::F32, {3, 2})}),
+            path + ": found a pipe, wanted a regular file");
 }
 
 TEST(ArrayData, ARemarkNamesFilesThatAreNotRead) {

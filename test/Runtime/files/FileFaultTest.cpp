@@ -35,6 +35,16 @@ extern "C" int fallocate(int file, int mode, off_t offset, off_t bytes) {
   return -1;
 }
 
+/// What `unlink` does, as above.
+static int unlinkFails = 0;
+
+extern "C" int unlink(const char *path) noexcept {
+  if (unlinkFails == 0)
+    return static_cast<int>(::syscall(SYS_unlinkat, AT_FDCWD, path, 0));
+  errno = unlinkFails;
+  return -1;
+}
+
 namespace {
 
 std::unique_ptr<FileMemory> makeFaulty(const TestFolder &folder,
@@ -73,6 +83,18 @@ TEST(FileFault, AFolderOfSomebodyElse) {
     error = errorOf([&] { FileMemory memory(settingsFor(folder), 0); });
   }).join();
   expectIn(error, {folder.path().c_str(), "Permission denied", "allow"});
+}
+
+TEST(FileFault, AFolderThatRemovesNothing) {
+  TestFolder folder;
+  unlinkFails = EROFS;
+  const std::string error =
+      errorOf([&] { FileMemory memory(settingsFor(folder), 0); });
+  unlinkFails = 0;
+  expectIn(error,
+           {(folder.path() + "/zero-states-").c_str(),
+            ": cannot be removed from its folder: ", std::strerror(EROFS),
+            ": remove it, and name another folder for states"});
 }
 
 TEST(FileFault, SettingsOutOfTheirRange) {
@@ -378,15 +400,15 @@ TEST(FileFault, ErrorsSayWhatFailed) {
 }
 
 //===----------------------------------------------------------------------===//
-// Without io_uring
+// Without io_uring, without threads
 //===----------------------------------------------------------------------===//
 
-/// From here on the calling thread, and those it starts, get `error` for
-/// io_uring_setup, as in many containers.
-bool refuseUring(int error) {
+/// From here on the calling thread, and those it starts, get `error` for the
+/// system call `number`.
+bool refuseCall(unsigned number, int error) {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | unsigned(error)),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
   const sock_fprog program = {4, filter};
@@ -394,12 +416,13 @@ bool refuseUring(int error) {
          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
+/// As in many containers.
 TEST(FileFault, AKernelThatRefusesUring) {
   TestFolder folder;
   for (int error : {EPERM, ENOSYS}) {
     bool isFiltered = false;
     std::thread([&] {
-      isFiltered = refuseUring(error);
+      isFiltered = refuseCall(SYS_io_uring_setup, error);
       if (!isFiltered)
         return;
       FileMemory memory(settingsFor(folder), 0);
@@ -413,11 +436,36 @@ TEST(FileFault, AKernelThatRefusesUring) {
       memory.read(back.data(), place, back.size());
       EXPECT_EQ(back, source);
       expectIn(errorOf([] { makeFileEngine(1, FileEngineKind::Uring); }),
-               {"io_uring", std::strerror(error), "threads"});
+               {"io_uring: ", std::strerror(error),
+                ": use threads for reads and writes of files"});
     }).join();
     if (!isFiltered)
       GTEST_SKIP() << "this machine has no seccomp filters";
   }
+}
+
+TEST(FileFault, NoMoreThreads) {
+  bool isFiltered = false;
+  std::thread([&] {
+    isFiltered = refuseCall(SYS_clone3, EAGAIN);
+    if (!isFiltered)
+      return;
+    const auto begin = [](FileEngineKind kind) {
+      const auto engine = makeFileEngine(4, kind);
+      return engine->describe() + ", " +
+             errorOf([&] { engine->begin([](uint32_t, int64_t) {}); });
+    };
+    expectIn(begin(FileEngineKind::Threads),
+             {"cannot start thread 0 of 4 for reads and writes of files: ",
+              std::strerror(EAGAIN),
+              ": allow more threads, or a smaller queue_depth"});
+    const std::string best = begin(FileEngineKind::Best);
+    if (best.rfind("io_uring, ", 0) == 0)
+      expectIn(best, {"cannot start the thread for reads and writes of files: ",
+                      std::strerror(EAGAIN), ": allow more threads"});
+  }).join();
+  if (!isFiltered)
+    GTEST_SKIP() << "this machine has no seccomp filters";
 }
 
 } // namespace

@@ -1,4 +1,5 @@
 // What a rank that fails does, and in which order.
+#include "../MessageOf.h"
 #include "TrainerTesting.h"
 
 #include "capi/Session.h"
@@ -125,6 +126,19 @@ struct Counted {
     Counted &counts;
   };
 };
+
+/// What a processor does not say that it can, it refuses.
+TEST(TrainerFailure, ABackendDoesWhatItSays) {
+  Wrapped backend(nullptr);
+  EXPECT_EQ(messageOf([&] { backend.setCommandHook({}); }),
+            "this processor does not time its commands: run without --trace");
+  EXPECT_EQ(messageOf([&] { backend.judgeAgain(); }),
+            "this processor does not judge gradients again");
+  EXPECT_EQ(backend.refuseReview(),
+            "a step of this processor is computed as a whole");
+  EXPECT_EQ(messageOf([&] { backend.repeatGraph(1); }),
+            "this processor has no graphs: run without --repeat-graph");
+}
 
 TEST(TrainerFailure, ARankOfALibraryGivesUp) {
   const FakeKernels kernels = makeFakeKernels();

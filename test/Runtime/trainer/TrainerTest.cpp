@@ -299,6 +299,36 @@ TEST_F(Trainer, SamplesBytes) {
   EXPECT_EQ(outcome.out, "abcdefgh\n");
 }
 
+TEST_F(Trainer, SamplesFromFloatsOnly) {
+  FakeKernels kernels = makeFakeKernels();
+  Program program = makeFakeProgram(2, 1);
+  addLogits(program, kernels);
+  program.evaluate.outputs.back().type.type = DataType::I32;
+  const Outcome outcome =
+      runWith(program, kernels, {"--steps", "0", "--sample", "6"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_TRUE(contains(outcome.errors, "cannot sample from logits of type i32"))
+      << outcome.errors;
+}
+
+TEST_F(Trainer, ProgramsHaveALossAndSomePartitions) {
+  Program program = makeFakeProgram(2, 1);
+  for (Output &output : program.evaluate.outputs)
+    output.name = "cost";
+  const std::vector<std::string> flags = {"--data", text.path(),    "--steps",
+                                          "1",      "--eval-every", "1"};
+  std::string errors = runWith(program, flags).errors;
+  EXPECT_TRUE(contains(errors, "the program's evaluation leaves no output "
+                               "'loss'"))
+      << errors;
+  program = makeFakeProgram(2, 1);
+  program.partitions.resize(257);
+  errors = runWith(program, flags).errors;
+  EXPECT_TRUE(contains(errors, "the program has 257 partitions, 256 are "
+                               "possible"))
+      << errors;
+}
+
 /// It trains on, so nothing else may be wanted of what was trained.
 TEST_F(Trainer, RepeatsAGraphWhereThereIsOne) {
   EmbeddedProgram embedded;
