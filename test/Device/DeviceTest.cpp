@@ -3,6 +3,8 @@
 #include "DeviceCollectives.h"
 #include "SimulatedDevice.h"
 
+#include "../Runtime/MessageOf.h"
+
 #include "communicator/InProcess.h"
 #include "device/DeviceBackend.h"
 #include "device/StagedCollectives.h"
@@ -162,6 +164,34 @@ TEST(StreamCommunicator, UsesEventsAgain) {
     communicator.wait(communicator.startOn(
         Stream::Gather, Collective::AllGather, Reduction::Sum, {}));
   EXPECT_EQ(device.counts.records, 200);
+}
+
+/// Ranks meet in host memory, and one that is alone has nobody to send to.
+TEST(StreamCommunicator, RefusesWhatDevicesDoNot) {
+  SimulatedDevice device;
+  Queues queues(device);
+  LocalCollectives library(device);
+  CommandTimes times(device, queues);
+  StreamCommunicator communicator(device, queues, library, times);
+  EXPECT_EQ(messageOf([&] { communicator.barrier(); }),
+            "a device's communicator has no barrier");
+  EXPECT_EQ(messageOf([&] { communicator.split(0, 0); }),
+            "a device's communicator is not split");
+  EXPECT_EQ(messageOf([&] {
+              library.enqueueMessage(queues[Stream::Compute], Collective::Send,
+                                     {});
+            }),
+            "send of a rank alone");
+}
+
+TEST(PinnedMemory, SaysWhatCannotBeHad) {
+  SimulatedDevice device;
+  device.pinnedLimit = 4096;
+  PinnedMemory memory(device);
+  memory.release(memory.allocate(4096, "arena 'optimizer'"));
+  EXPECT_EQ(messageOf([&] { memory.allocate(4097, "arena 'optimizer'"); }),
+            "arena 'optimizer': cannot have 4097 bytes of pinned memory: out "
+            "of memory");
 }
 
 TEST(QueuedCopies, RunBesideComputeUntilTheirWait) {

@@ -93,6 +93,8 @@ void SimulatedDevice::release(void *address) {
 }
 
 void *SimulatedDevice::allocatePinned(size_t bytes) {
+  if (bytes > pinnedLimit)
+    throw std::runtime_error("out of memory");
   return allocate(bytes ? bytes : 1, "pinned");
 }
 void SimulatedDevice::releasePinned(void *address) { release(address); }

@@ -83,6 +83,8 @@ public:
   const bool executes;
   /// Operations of a capture after which it fails; negative: none does.
   int64_t captureLimit = -1;
+  /// The most pinned memory that can be had at once.
+  size_t pinnedLimit = SIZE_MAX;
 
   struct Operation; ///< of a graph
 

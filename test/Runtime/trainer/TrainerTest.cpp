@@ -358,6 +358,11 @@ TEST_F(Trainer, PrintsWhatWasCompiled) {
   EXPECT_TRUE(contains(schedule.out, "model.mlir:7:3"));
   EXPECT_TRUE(contains(schedule.out, "gradient [1 x f32 gradients+0:4"));
   const Outcome memory = runWith(program, {"--memory"});
+  EXPECT_FALSE(contains(memory.out, "total on ")) << memory.out;
+  Program offloaded = program;
+  offloaded.arenaBytes[spaceOf(Arena::Optimizer, Tier::Host)] = 4096;
+  const std::string tiers = runWith(offloaded, {"--memory"}).out;
+  EXPECT_TRUE(contains(tiers, "total on host")) << tiers;
   EXPECT_TRUE(contains(memory.out, "parameters"));
   const Outcome info = runWith(program, {"--info"});
   EXPECT_TRUE(contains(info.out, "micro-batches  3"));
