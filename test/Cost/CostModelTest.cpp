@@ -315,6 +315,13 @@ TEST(Machine, RefusesWhatItDoesNotUnderstand) {
                     R"(, "collectives": [{"kind": "gossip"}]})"),
             "collectives[0].kind: found \"gossip\", wanted a collective, such "
             "as all-gather");
+  EXPECT_EQ(refusal(std::string(kLeast) +
+                    R"(, "kernels": [{"kernel": "k", "family": "f",
+                    "type": "f31"}]})"),
+            "kernels[0].type: found \"f31\", wanted an element type, such as "
+            "f32");
+  EXPECT_EQ(refusal(std::string(kLeast) + R"(, "kernels": [7]})"),
+            "kernels: found [7], wanted a list of objects");
   std::string unknown = refusal(std::string(kLeast) + R"(, "colour": 1})");
   EXPECT_EQ(unknown.rfind("colour is not known; wanted name, source", 0), 0u)
       << unknown;
