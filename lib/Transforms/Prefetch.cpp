@@ -1,11 +1,8 @@
 //===- Prefetch.cpp - start gathers before they are needed ----------------===//
 
-#include "Carry.h"
+#include "BlockGathers.h"
 
-#include "zero/Analysis/LastUse.h"
 #include "zero/Analysis/Schedule.h"
-#include "zero/Cost/CostModel.h"
-#include "zero/Cost/PrefetchPlan.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 
@@ -29,79 +26,27 @@ private:
 
 } // namespace
 
-static WaitOp waitOf(Operation *start) {
-  return cast<WaitOp>(*start->getUsers().begin());
-}
-
-static GatherUse describe(Operation *start, const BlockOrder &order,
-                          const DenseMap<Value, Operation *> &lastUses,
-                          const CostModel &model) {
-  GatherUse gather;
-  WaitOp wait = waitOf(start);
-  gather.neededAt = gather.lastUse = order[wait];
-  gather.seconds = model.costOf(start);
-  for (Value sent : start->getOperands())
-    if (Operation *made = sent.getDefiningOp())
-      gather.readyAt = std::max(gather.readyAt, order[made]);
-  for (Value whole : wait.getResults()) {
-    gather.elements += cast<RankedTensorType>(whole.getType()).getNumElements();
-    if (Operation *last = lastUses.lookup(whole))
-      gather.lastUse = std::max(gather.lastUse, order[last]);
-  }
-  return gather;
-}
-
-static BlockSeconds measure(Block &block, const BlockOrder &order,
-                            const CostModel &model) {
-  BlockSeconds seconds;
-  double kernels = 0;
-  for (Operation &op : block) {
-    seconds.kernels.push_back(kernels);
-    if (!isCollective(&op)) {
-      kernels += model.costOf(&op);
-    } else if (!isGather(&op)) {
-      OtherCollective other{order[&op], std::nullopt, model.costOf(&op)};
-      for (Operation *user : op.getUsers())
-        if (isa<WaitOp>(user) && user->getBlock() == &block)
-          other.neededAt = order[user];
-      seconds.others.push_back(other);
-    }
-  }
-  seconds.kernels.push_back(kernels);
-  return seconds;
-}
-
-static SmallVector<size_t> choose(Block &block, ArrayRef<GatherUse> gathers,
-                                  const BlockOrder &order,
-                                  const CostModel &model,
+static SmallVector<size_t> choose(const BlockGathers &gathers,
+                                  const Machine &machine,
                                   const PrefetchLimits &limits) {
+  ArrayRef<GatherUse> uses = gathers.getUses();
   if (limits.inFlight > 0)
-    return startEarly(gathers, limits);
-  if (model.getMachine().worksAtWait) // and so hides nothing
-    return llvm::to_vector(llvm::seq<size_t>(0, gathers.size()));
-  return startInTime(gathers, limits, measure(block, order, model));
+    return startEarly(uses, limits);
+  if (machine.worksAtWait) // and so hides nothing
+    return llvm::to_vector(llvm::seq<size_t>(0, uses.size()));
+  return startInTime(uses, limits, gathers.getSeconds());
 }
 
 static LogicalResult runOnBlock(Block &block, const Handles &handles,
                                 const CostModel &model,
                                 const PrefetchLimits &limits) {
-  BlockOrder order(block);
-  DenseMap<Value, Operation *> lastUses =
-      findLastUses({&block}, order, handles);
-  SmallVector<Operation *> starts;
-  for (Operation &op : block)
-    if (isGather(&op)) {
-      if (FailureOr<WaitOp> wait = findOwnWait(&op); failed(wait))
-        return failure();
-      starts.push_back(&op);
-    }
-  SmallVector<GatherUse> gathers;
-  for (Operation *start : starts)
-    gathers.push_back(describe(start, order, lastUses, model));
-  SmallVector<size_t> before = choose(block, gathers, order, model, limits);
-  for (auto [index, start] : llvm::enumerate(starts))
+  FailureOr<BlockGathers> gathers = BlockGathers::find(block, handles, model);
+  if (failed(gathers))
+    return failure();
+  SmallVector<size_t> before = choose(*gathers, model.getMachine(), limits);
+  for (auto [index, start] : llvm::enumerate(gathers->getStarts()))
     if (before[index] != index)
-      start->moveBefore(waitOf(starts[before[index]]));
+      start->moveBefore(gathers->getWait(before[index]));
   return success();
 }
 
