@@ -151,7 +151,7 @@ Touch touchOf(Kind kind) {
   const Thread &thread = *running.thread;
   return {running.phase,
           uint16_t(thread.number | (kind == Kind::Atomic ? kAtomic : 0)),
-          running.warps[thread.number / kWarp].phase};
+          running.warps[thread.number / kWarp].phase, running.line};
 }
 
 /// A read joins those that nothing orders with it.
@@ -175,15 +175,18 @@ void addRead(Touch &known, const Touch &mine) {
   known.who = uint16_t((mine.who & kThreadBits) | flags |
                        (byBlock ? kByBlock : kByWarp));
   known.warpPhase = mine.warpPhase;
+  known.line = mine.line;
 }
 
 std::string nameOf(const Touch &touch) {
+  const std::string line =
+      touch.line ? " at line " + std::to_string(touch.line) : "";
   if (touch.who & kByOthers || touch.phase < running.blockPhase)
-    return "a thread of another block";
+    return "a thread of another block" + line;
   if (touch.who & kByBlock)
-    return "several threads, " + nameOfThread(touch.who & kThreadBits) +
+    return "several threads, " + nameOfThread(touch.who & kThreadBits) + line +
            " among them,";
-  return nameOfThread(touch.who & kThreadBits);
+  return nameOfThread(touch.who & kThreadBits) + line;
 }
 
 std::string describe(Kind kind, const void *address, size_t bytes) {

@@ -212,6 +212,15 @@ void zrt::bench::enterWarp(const char *file, int line) {
   joinWarp(~0u, /*orders=*/false, file, line);
 }
 
+void zrt::bench::enterMatrix(const void *address, size_t stride,
+                             const char *file, int line) {
+  if (reinterpret_cast<uintptr_t>(address) % 32 || stride % 16)
+    fault("takes a matrix whose address is no multiple of 32 bytes, or whose "
+          "rows are " +
+          std::to_string(stride) + " bytes apart, no multiple of 16");
+  enterWarp(file, line);
+}
+
 void zrt::bench::shuffle(unsigned mask, void *value, size_t bytes,
                          unsigned source, const char *file, int line) {
   if (isPlanted(Site::Shuffle, file, line))

@@ -2,9 +2,6 @@
 
 #include "Block.h"
 
-#include "include/cub/device/device_radix_sort.cuh"
-#include "include/cuda_runtime.h"
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -12,7 +9,6 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <numeric>
 #include <thread>
 #include <utility>
 
@@ -36,7 +32,6 @@ struct CUevent_st {
 
 namespace {
 
-/// A call that fails leaves its error for `cudaGetLastError`, as CUDA's do.
 thread_local cudaError_t lastError = cudaSuccess;
 std::atomic<int64_t> launches{0}, handles{0};
 /// Those of this thread of the host, which alone works on them.
@@ -44,16 +39,6 @@ thread_local std::vector<cudaStream_t> streams;
 
 std::mutex hangsMutex;
 std::vector<std::string> hangs;
-
-cudaError_t failed(cudaError_t status) {
-  lastError = status;
-  return status;
-}
-
-/// Whole, where it is memory of the device at all.
-bool isWhole(const void *address, size_t bytes) {
-  return !bytes || isAllocated(address, bytes) || !isAllocated(address, 1);
-}
 
 template <typename T> cudaError_t destroy(T *handle) {
   if (!handle)
@@ -70,6 +55,15 @@ template <typename Condition> void waitFor(Condition isDone) {
 }
 
 } // namespace
+
+cudaError_t zrt::bench::failed(cudaError_t status) {
+  lastError = status;
+  return status;
+}
+
+bool zrt::bench::isWhole(const void *address, size_t bytes) {
+  return !bytes || isAllocated(address, bytes) || !isAllocated(address, 1);
+}
 
 void zrt::bench::queue(cudaStream_t stream, WorkMaker make,
                        std::shared_ptr<void> held) {
@@ -117,15 +111,7 @@ std::vector<std::string> zrt::bench::takeHangs() {
 }
 
 int64_t zrt::bench::countLaunches() { return launches; }
-
-void Launch::queue(std::shared_ptr<const Code> code) const {
-  const Extent blocks{grid.x, grid.y, grid.z},
-      threads{block.x, block.y, block.z};
-  queueAtOnce(stream, [=, bytes = sharedBytes] {
-    ++launches;
-    runGrid(blocks, threads, bytes, *code);
-  });
-}
+void zrt::bench::noteLaunch() { ++launches; }
 
 //===----------------------------------------------------------------------===//
 // The device
@@ -157,10 +143,6 @@ cudaError_t cudaSetDevice(int device) {
 }
 cudaError_t cudaGetDevice(int *device) {
   *device = currentDevice;
-  return cudaSuccess;
-}
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int) {
-  *properties = {"model of a device", 8, 0, kMultiprocessors};
   return cudaSuccess;
 }
 /// Of a bus that no machine has.
@@ -242,40 +224,6 @@ cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes,
 }
 cudaError_t cudaMemset(void *to, int value, size_t bytes) {
   return cudaMemsetAsync(to, value, bytes, nullptr);
-}
-
-cudaError_t cub::DeviceRadixSort::SortPairs(
-    void *workspace, size_t &bytes, const int32_t *keys, int32_t *sortedKeys,
-    const int32_t *values, int32_t *sortedValues, int count, int beginBit,
-    int endBit, cudaStream_t stream) {
-  const size_t wanted = size_t(count) * 2 * sizeof(int32_t) + 512;
-  if (!workspace) {
-    bytes = wanted;
-    return cudaSuccess;
-  }
-  const size_t list = size_t(count) * sizeof(int32_t);
-  for (const void *each :
-       {static_cast<const void *>(keys), static_cast<const void *>(sortedKeys),
-        static_cast<const void *>(values),
-        static_cast<const void *>(sortedValues)})
-    if (!isAllocated(each, list))
-      return failed(cudaErrorInvalidValue);
-  if (bytes < wanted || !isAllocated(workspace, wanted) || beginBit != 0 ||
-      endBit != 32)
-    return failed(cudaErrorInvalidValue);
-  queueAtOnce(stream, [=] {
-    std::memset(workspace, 0xcd, wanted);
-    std::vector<int> order(size_t(count), 0);
-    std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](int a, int b) {
-      return keys[a] != keys[b] ? keys[a] < keys[b] : a < b;
-    });
-    for (int i = 0; i < count; ++i) {
-      sortedKeys[i] = keys[order[size_t(i)]];
-      sortedValues[i] = values[order[size_t(i)]];
-    }
-  });
-  return cudaSuccess;
 }
 
 //===----------------------------------------------------------------------===//
@@ -406,9 +354,3 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
   return destroy(graph);
 }
-
-cudaError_t cudaLibraryLoadData(cudaLibrary_t *, const void *, void *, void *,
-                                unsigned, void *, void *, unsigned) {
-  return failed(cudaErrorSymbolNotFound);
-}
-cudaError_t cudaLibraryUnload(cudaLibrary_t) { return cudaSuccess; }

@@ -4,7 +4,7 @@
 #ifndef ZERO_TEST_DEVICE_BENCH_RUNTIME_H
 #define ZERO_TEST_DEVICE_BENCH_RUNTIME_H
 
-#include "include/cuda_runtime_api.h"
+#include <cuda_runtime_api.h> // the bench's, or CUDA's own
 
 #include <deque>
 #include <functional>
@@ -64,8 +64,15 @@ void countHandle(int by);
 std::vector<std::string> takeHangs();
 void noteHang(const std::string &what);
 
+/// Whether [address, address + bytes) is in one allocation, or no memory of the
+/// device at all.
+bool isWhole(const void *address, size_t bytes);
+/// A call that fails leaves its error for `cudaGetLastError`, as CUDA's do.
+cudaError_t failed(cudaError_t status);
+
 /// Kernel launches since the program began.
 int64_t countLaunches();
+void noteLaunch();
 
 } // namespace zrt::bench
 

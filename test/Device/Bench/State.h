@@ -15,6 +15,7 @@ struct Touch {
   uint32_t phase = 0;
   uint16_t who = 0; ///< the thread's number, and flags
   uint16_t warpPhase = 0;
+  uint32_t line = 0; ///< of the code, where that is known
 };
 /// Of a touch: the thread's number, and what else is known of it.
 inline constexpr uint16_t kThreadBits = 0x0fff, kAtomic = 0x8000,
@@ -62,6 +63,7 @@ struct Running {
   Extent grid, block, index;
   unsigned threads = 0;
   uint32_t phase = 0, launchPhase = 0, blockPhase = 0;
+  uint32_t line = 0;        ///< that runs, where it is known
   Thread *thread = nullptr; ///< null: the host runs
   std::vector<Warp> warps;
   std::vector<char> dynamic; ///< shared memory of the launch's size

@@ -59,7 +59,11 @@ struct cublasLtMatmulHeuristicResult_t {
   cublasLtMatmulAlgo_t algo;
   size_t workspaceSize;
   cublasStatus_t state;
+  float wavesCount = 0;
+  int reserved[4] = {};
 };
+
+extern "C" { // as cuBLASLt's
 
 const char *cublasLtGetStatusString(cublasStatus_t status);
 size_t cublasLtGetVersion();
@@ -107,5 +111,6 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t description,
                const void *c, cublasLtMatrixLayout_t cLayout, void *d,
                cublasLtMatrixLayout_t dLayout, const cublasLtMatmulAlgo_t *algo,
                void *workspace, size_t workspaceBytes, cudaStream_t stream);
+} // extern "C"
 
 #endif // ZERO_TEST_DEVICE_BENCH_CUBLASLT_H

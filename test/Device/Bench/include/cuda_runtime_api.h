@@ -15,7 +15,7 @@ struct alignas(16) uint4 {
   unsigned x, y, z, w;
 };
 
-enum cudaError_t {
+enum cudaError {
   cudaSuccess = 0,
   cudaErrorInvalidValue = 1,
   cudaErrorMemoryAllocation = 2,
@@ -28,6 +28,7 @@ enum cudaError_t {
   cudaErrorStreamCaptureIsolation = 905,
   cudaErrorStreamCaptureUnjoined = 904
 };
+using cudaError_t = cudaError;
 enum cudaMemcpyKind {
   cudaMemcpyHostToDevice = 1,
   cudaMemcpyDeviceToHost = 2,
@@ -58,6 +59,7 @@ using cudaGraph_t = struct CUgraph_st *;
 using cudaGraphExec_t = struct CUgraphExec_st *;
 using cudaLibrary_t = struct CUlib_st *;
 
+extern "C" { // as CUDA's: code that nvcc compiled calls them, too (../../Ptx)
 cudaError_t cudaGetLastError();
 const char *cudaGetErrorString(cudaError_t status);
 
@@ -118,6 +120,7 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code,
                                 void *, void *, unsigned, void *, void *,
                                 unsigned);
 cudaError_t cudaLibraryUnload(cudaLibrary_t library);
+} // extern "C"
 
 namespace zrt::bench {
 /// Whether a launch may have so much shared memory from now on.

@@ -1,20 +1,10 @@
-// What tensor cores need of a block: matrices that are aligned, and copies to
-// shared memory that arrive later.
+// Copies to shared memory that arrive later.
 #include "State.h"
 
 #include <algorithm>
 #include <cstring>
 
 using namespace zrt::bench;
-
-void zrt::bench::enterMatrix(const void *address, size_t stride,
-                             const char *file, int line) {
-  if (reinterpret_cast<uintptr_t>(address) % 32 || stride % 16)
-    fault("takes a matrix whose address is no multiple of 32 bytes, or whose "
-          "rows are " +
-          std::to_string(stride) + " bytes apart, no multiple of 16");
-  enterWarp(file, line);
-}
 
 void zrt::bench::startCopy(void *to, const void *from, size_t bytes) {
   if (bytes != 4 && bytes != 8 && bytes != 16)
