@@ -175,6 +175,7 @@ void embedding(const int32_t *ids, int64_t tokens, const EmbeddingTable &table,
 struct StableOrder {
   const int32_t *keys, *order;
 };
+/// A multiple of 256, whatever the sort asks for: others follow it.
 size_t stableOrderWorkspace(int64_t count);
 StableOrder stableOrder(const int32_t *keys, int64_t count, void *workspace,
                         cudaStream_t stream);

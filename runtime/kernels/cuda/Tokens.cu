@@ -362,7 +362,7 @@ void zrt::cuda::embedding(const int32_t *ids, int64_t tokens,
 }
 
 size_t zrt::cuda::stableOrderWorkspace(int64_t count) {
-  return 3 * padded(count * sizeof(int32_t)) + sortBytes(count);
+  return 3 * padded(count * sizeof(int32_t)) + padded(sortBytes(count));
 }
 
 StableOrder zrt::cuda::stableOrder(const int32_t *keys, int64_t count,
@@ -385,9 +385,9 @@ StableOrder zrt::cuda::stableOrder(const int32_t *keys, int64_t count,
 }
 
 size_t zrt::cuda::embeddingGradWorkspace(int64_t tokens, int64_t width) {
-  return padded(stableOrderWorkspace(tokens)) + ChunkSums::rowsFor(tokens) *
-                                                    ChunkSums::strideOf(width) *
-                                                    sizeof(float);
+  return stableOrderWorkspace(tokens) + ChunkSums::rowsFor(tokens) *
+                                            ChunkSums::strideOf(width) *
+                                            sizeof(float);
 }
 
 void zrt::cuda::embeddingGrad(DataType type, const void *dy, const int32_t *ids,
@@ -411,7 +411,7 @@ void zrt::cuda::embeddingGrad(DataType type, const void *dy, const int32_t *ids,
                                firstRow,   entries,     first};
   const ChunkSums chunks = {
       reinterpret_cast<float *>(static_cast<char *>(workspace) +
-                                padded(stableOrderWorkspace(tokens))),
+                                stableOrderWorkspace(tokens)),
       ChunkSums::strideOf(width)};
   constexpr int64_t columns = kJoinColumns * kWide<float>;
   const dim3 joins(unsigned((tokens + kChunk - 1) / kChunk),

@@ -32,7 +32,8 @@ cudaError_t cub::DeviceRadixSort::SortPairs(
     void *workspace, size_t &bytes, const int32_t *keys, int32_t *sortedKeys,
     const int32_t *values, int32_t *sortedValues, int count, int beginBit,
     int endBit, cudaStream_t stream) {
-  const size_t wanted = size_t(count) * 2 * sizeof(int32_t) + 512;
+  // An odd number, which CUB asks for as well: 1 for a short list.
+  const size_t wanted = size_t(count) * 2 * sizeof(int32_t) + 513;
   if (!workspace) {
     bytes = wanted;
     return cudaSuccess;
