@@ -19,11 +19,7 @@ ALWAYS_ENABLED_STATISTIC(numEvents, "Events of blocks that were simulated");
 /// exact, and links that idle cost more than elements that come too early.
 static constexpr double kSpare = 0.5;
 
-/// How much longer a block may take for fewer gathers in flight.
-static constexpr double kTolerance = 0.005;
-
-/// By gather: elements of earlier ones that are still used when it is needed.
-static SmallVector<int64_t> elementsHeld(ArrayRef<GatherUse> gathers) {
+SmallVector<int64_t> mlir::zero::elementsHeld(ArrayRef<GatherUse> gathers) {
   SmallVector<int64_t> held(gathers.size() + 1, 0);
   for (size_t index = 0; index < gathers.size(); ++index) {
     const GatherUse &gather = gathers[index];
@@ -210,4 +206,27 @@ SmallVector<size_t> mlir::zero::startInTime(ArrayRef<GatherUse> gathers,
   }
   delay(gathers, before, run, seconds);
   return before;
+}
+
+/// Where the most elements are live: held, needed now, and started early.
+static int64_t mostElements(ArrayRef<GatherUse> gathers,
+                            ArrayRef<size_t> before) {
+  SmallVector<int64_t> held = elementsHeld(gathers);
+  int64_t most = 0, started = 0;
+  size_t next = 0;
+  for (auto [index, gather] : llvm::enumerate(gathers)) {
+    for (; next < gathers.size() && before[next] <= index; ++next)
+      started += gathers[next].elements;
+    most = std::max(most, held[index] + started);
+    started -= gather.elements;
+  }
+  return most;
+}
+
+BlockTotals mlir::zero::runInTime(ArrayRef<GatherUse> gathers,
+                                  const PrefetchLimits &limits,
+                                  const BlockSeconds &seconds) {
+  SmallVector<size_t> before = startInTime(gathers, limits, seconds);
+  return {BlockSimulation(gathers, seconds).run(before).end,
+          mostElements(gathers, before)};
 }

@@ -55,19 +55,35 @@ struct BlockSeconds {
   SmallVector<OtherCollective> others;
 };
 
+/// How much longer a block may take for what it gains: fewer gathers in flight,
+/// and fewer collectives.
+constexpr double kTolerance = 0.005;
+
+/// By gather: elements of earlier ones that are still used when it is needed.
+SmallVector<int64_t> elementsHeld(ArrayRef<GatherUse> gathers);
+
 /// For each gather, in the order of their waits, the one before whose wait it
 /// starts: itself where nothing is gained. Starts keep the order of the waits.
 /// A gather that is needed now is never held back by a limit.
 SmallVector<size_t> startEarly(ArrayRef<GatherUse> gathers,
                                const PrefetchLimits &limits);
 
-/// With as few gathers in flight as let the block end within 0.5 % of its time
-/// with `startEarly`; and then as late as leaves no wait longer, with half its
-/// time to spare for each gather. Gathers take the links one after the other,
-/// and share them with the other collectives.
+/// With as few gathers in flight as let the block end within `kTolerance` of
+/// its time with `startEarly`; and then as late as leaves no wait longer, with
+/// half its time to spare for each gather. Gathers take the links one after the
+/// other, and share them with the other collectives.
 SmallVector<size_t> startInTime(ArrayRef<GatherUse> gathers,
                                 PrefetchLimits limits,
                                 const BlockSeconds &seconds);
+
+/// What a block comes to with these starts: its time, and the most elements of
+/// gathered parameters at once.
+struct BlockTotals {
+  double seconds = 0;
+  int64_t elements = 0;
+};
+BlockTotals runInTime(ArrayRef<GatherUse> gathers, const PrefetchLimits &limits,
+                      const BlockSeconds &seconds);
 
 } // namespace mlir::zero
 
