@@ -16,6 +16,8 @@ from torch import nn
 import zero
 from zero.importer.step import StepWriter
 from zero.selfcheck.differences import Pair, differences
+from zero.selfcheck.draws import KnownDraws, with_known_draws
+from zero.selfcheck.errors import CannotCheck
 from zero.selfcheck.reference import copy_of
 
 
@@ -393,6 +395,30 @@ def test_what_cannot_be_compared():
     assert step.check == f"not compared with PyTorch: {reason}"
     with pytest.raises(zero.CannotImport, match=reason):
         zero.compile(module, batch, threads=1, check=True)
+
+
+class Traced(Scaled):
+    """Fails where PyTorch itself computes it."""
+
+    def forward(self, x):
+        if not torch.compiler.is_exporting():
+            raise RuntimeError("only for tracing")
+        return super().forward(x)
+
+
+def test_what_only_traces():
+    module, batch = changing(Traced())
+    reason = "PyTorch cannot train a copy of it: RuntimeError: only for tracing"
+    with pytest.raises(zero.CannotImport, match=reason):
+        zero.compile(module, batch, threads=1, check=True)
+
+
+def test_draws_that_are_not_known():
+    with pytest.raises(CannotCheck, match="forward draws random numbers by poisson"):
+        with KnownDraws():
+            torch.poisson(torch.ones(3))
+    with pytest.raises(CannotCheck, match="has a nn.dropout of a form that is not known"):
+        with_known_draws("  %y = other.call { nn.dropout }\n")
 
 
 class Kept(Scaled):

@@ -69,6 +69,7 @@ def test_errors(tmp_path, capsys):
         (f"{tmp_path}/net.py:other", "has no function 'other'"),
         (f"{tmp_path}/net.py:wrong", "must return (module, batch)"),
         (f"{tmp_path}/none.py:make", "does not exist"),
+        (f"{tmp_path}/net.txt:make", "net.txt' is no Python file"),
         ("net", "wanted FILE.py:FUNCTION"),
     ):
         assert main([word, *out]) == 1

@@ -8,7 +8,7 @@ import pickle
 
 import torch
 import torch.distributed.checkpoint as dcp
-from test_damaged_values import ODD, check, outcome
+from test_damaged_values import ODD, check, outcome, pickled
 
 
 def test_distributed(tmp_path):
@@ -33,3 +33,9 @@ def test_distributed(tmp_path):
     places_of[keys["optim.state.w.exp_avg"]] = places_of[keys["model.w"]]
     (folder / ".metadata").write_bytes(pickle.dumps(metadata))
     assert "is a chunk of 'model.w' and one of 'optim.state.w.exp_avg'" in outcome(folder, out)
+    metadata = copy.deepcopy(before)
+    metadata.storage_data[keys["model.w"]].transform_descriptors = ["zstd"]
+    (folder / ".metadata").write_bytes(pickle.dumps(metadata))
+    assert "'model.w' is compressed (['zstd']): save it without extensions" in outcome(folder, out)
+    (folder / ".metadata").write_bytes(pickled({"w": 5.5}, "storage"))
+    assert "has tensors in it, wanted names and places only" in outcome(folder, out)

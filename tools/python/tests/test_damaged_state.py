@@ -145,7 +145,7 @@ def test_intact(saved):
     assert sum(parameter.value.elements for parameter in run.parameters) == elements()
     path = write_checkpoint(run, folder.parent / "out", seed=5)
     assert path.endswith("update-0000000004")
-    with pytest.raises(CheckpointError, match="has checkpoints already"):
+    with pytest.raises(CheckpointError, match="has checkpoints already; name another folder"):
         write_checkpoint(run, folder.parent / "out")
     again = read_checkpoint(folder.parent / "out")
     assert [p.name for p in again.parameters] == list(SHAPES)
@@ -154,7 +154,11 @@ def test_intact(saved):
         assert equal(one.states["exp_avg_sq"], other.states["exp_avg_sq"])
     (shard,) = (folder.parent / "out").glob("update-*/rank-*")
     shard.write_bytes(shard.read_bytes()[:-1] + b"x")
-    with pytest.raises(CheckpointError, match="the file is damaged"):
+    with pytest.raises(CheckpointError, match="bytes with another checksum than the"):
+        read_checkpoint(folder.parent / "out")
+    manifest = shard.with_name("manifest.json")
+    manifest.write_text(manifest.read_text().replace("exp_avg_sq", "exp_avg_sr"))
+    with pytest.raises(CheckpointError, match="its checksum is wrong: the file is damaged"):
         read_checkpoint(folder.parent / "out")
 
 
@@ -242,18 +246,46 @@ def test_sizes(saved):
 
     message = refusal(folder, change(shorten))
     assert "elements" in message and "damaged" in message
-    assert "exp_avg of group 0 has" in refusal(folder, change(shorten_state))
+    assert stage < 3 or "elements, and its share of 'a.weight' ends at" in message
+    message = refusal(folder, change(shorten_state))
+    assert "exp_avg of group 0 has" in message and "elements, and its weights have" in message
     message = refusal(folder, change(lengthen))
     assert "elements" in message and "damaged" in message
     assert "groups of stage" in refusal(
         folder, change(lambda saved: saved[key].append(saved[key][0]))
     )
-    assert "is cut over 4 ranks" in refusal(
+    assert "is cut over 4 ranks, and the checkpoint over 3" in refusal(
         folder, change(lambda saved: saved.update(partition_count=4))
     )
-    assert f"has no '{key}'" in refusal(folder, change(lambda saved: saved.pop(key)))
+    assert "partition_count is -1, wanted a whole number, 0 or more" in refusal(
+        folder, change(lambda saved: saved.update(partition_count=-1))
+    )
+    message = refusal(folder, change(lambda saved: saved.pop(key)))
+    assert f"has no '{key}': it is of an unknown layout, or damaged" in message
+    message = refusal(folder, change(lambda saved: saved.update({key: 3})))
+    assert "its weights are int, not groups" in message
     assert "is of stage 7" in refusal(folder, change(lambda saved: saved.update(zero_stage=7)))
-    assert "elastic form" in refusal(folder, change(lambda saved: saved.update({base: []})))
+    assert "its optimizer's states are of DeepSpeed's elastic form; save it" in refusal(folder, change(lambda saved: saved.update({base: []})))
+
+
+def test_shapes(saved):
+    """What each rank says of all parameters, of which some are cut."""
+    folder, stage = saved
+    names = [f"zero_pp_rank_{rank}_mp_rank_00_model_states.pt" for rank in range(3)]
+
+    def change(function):
+        def apply(place):
+            for name in names if stage == 3 else ["mp_rank_00_model_states.pt"]:
+                edit(name, function)(place)
+
+        return apply
+
+    assert "has no 'param_shapes' of the trained parameters" in refusal(
+        folder, change(lambda saved: saved.pop("param_shapes"))
+    )
+    assert "is twice in 'param_shapes'" in refusal(
+        folder, change(lambda saved: saved.update(param_shapes=2 * saved["param_shapes"]))
+    )
 
 
 def test_steps(saved):
@@ -283,7 +315,8 @@ def test_refused_names(saved, tmp_path):
     def add(place):
         torch.save({"optimizer_state_dict": Command()}, place / optim(1))
 
-    assert f"{optim(1)}: names 'posix.mkdir', which is not read" in refusal(folder, add)
+    wanted = f"{optim(1)}: names 'posix.mkdir', which is not read: a pickle may run what it names"
+    assert wanted in refusal(folder, add)
     assert not (tmp_path / "ran").exists()
 
 

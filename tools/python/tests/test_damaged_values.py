@@ -4,8 +4,12 @@ is another one: it is read, or refused with one error that names the checkpoint.
 from __future__ import annotations
 
 import copy
+import io
+import pickle
 import random
+import struct
 import zipfile
+from collections import OrderedDict
 
 import pytest
 import torch
@@ -13,6 +17,7 @@ from test_damaged_state import SHAPES, TAG, write
 
 from zero.checkpoints import CheckpointError, read_checkpoint, write_checkpoint, write_weights
 from zero.checkpoints.cli import main
+from zero.checkpoints.universal import read_universal
 
 ODD = (None, -1, 2**70, 0.5, float("nan"), "text", b"x", [], [1], {}, {1: 2}, torch.zeros(2))
 
@@ -164,6 +169,94 @@ def test_compressed(stage_0):
         for name, content in entries.items():
             archive.writestr(name, content)
     assert "is compressed, wanted entries as torch.save" in outcome(folder, out)
+
+
+def changed(file, offset_of, replacement: bytes, archive_entry: str) -> None:
+    """Writes other bytes at a place that follows from where an entry is, and its record in
+    the directory."""
+    with zipfile.ZipFile(file) as archive:
+        (entry,) = [e for e in archive.infolist() if e.filename.endswith(archive_entry)]
+        directory = archive.start_dir
+    data = bytearray(file.read_bytes())
+    record = data.index(entry.filename.encode(), directory) - 46
+    assert data[record : record + 4] == b"PK\1\2"
+    at = offset_of(entry.header_offset, record)
+    data[at : at + len(replacement)] = replacement
+    file.write_bytes(data)
+
+
+def test_archives(stage_0):
+    """What the directory of an archive says, and what is there."""
+    folder, _, out = stage_0
+    file = folder / "mp_rank_00_model_states.pt"
+    before = file.read_bytes()
+    changed(file, lambda header, record: header, b"PK\5\6", "/data/0")
+    assert "data/0' is not where its directory says: the file is damaged" in outcome(folder, out)
+    file.write_bytes(before)
+    # Both of its sizes.
+    changed(file, lambda header, record: record + 20, struct.pack("<II", 1 << 30, 1 << 30), "/data/0")
+    message = outcome(folder, out)
+    assert "its entries have 10737" in message and "bytes together, and the archive has" in message
+    file.write_bytes(before)
+    # Behind the header and the name, which are followed by padding.
+    changed(file, lambda header, record: header + 200, b"????", "/data.pkl")
+    assert "mp_rank_00_model_states.pt: is damaged: Bad CRC-32 for file" in outcome(folder, out)
+
+
+class Rebuilt:
+    """A tensor of this shape in a storage of three elements."""
+
+    def __init__(self, *shape: int):
+        self.shape = shape
+
+    def __reduce__(self):
+        storage = torch.zeros(3)._typed_storage()
+        strides = torch.empty(self.shape, device="meta").stride()
+        arguments = (storage, 0, self.shape, strides, False, OrderedDict())
+        return torch._utils._rebuild_tensor_v2, arguments
+
+
+def test_tensors(stage_0):
+    folder, saved, out = stage_0
+    message = refusal(folder, {**saved, "more": Rebuilt(2, 2)}, out)
+    assert "a tensor of shape [2, 2] reaches element 3 of 3: the file is damaged" in message
+    message = refusal(folder, {**saved, "more": torch.zeros(2, dtype=torch.complex64)}, out)
+    assert "has elements of type ComplexFloat, wanted one of" in message
+
+
+class Elsewhere(pickle.Pickler):
+    """Says of a number that it is kept elsewhere, as torch.save does of elements."""
+
+    def __init__(self, file, kind: str):
+        super().__init__(file, protocol=2)
+        self.kind = kind
+
+    def persistent_id(self, found):
+        return (self.kind, "FloatStorage", "0", "cpu", 1) if found == 5.5 else None
+
+
+def pickled(value, kind: str) -> bytes:
+    text = io.BytesIO()
+    Elsewhere(text, kind).dump(value)
+    return text.getvalue()
+
+
+def test_objects(stage_0):
+    folder, _, out = stage_0
+    with zipfile.ZipFile(folder / "mp_rank_00_model_states.pt", "w") as archive:
+        archive.writestr("archive/data.pkl", pickled({"module": 5.5}, "module"))
+    assert "has an object of the unknown kind 'module'" in outcome(folder, out)
+
+
+def test_universal(stage_0, tmp_path):
+    """A file of a parameter, which has something else in it."""
+    write(tmp_path / "other", 2)
+    folder = tmp_path / "other" / TAG
+    place = folder / "zero" / "a.weight"
+    place.mkdir(parents=True)
+    torch.save({"rank": 3}, place / "fp32.pt")
+    with pytest.raises(CheckpointError, match="fp32.pt: has no tensor: it is of an unknown layout"):
+        read_universal(str(folder))
 
 
 @pytest.mark.parametrize("name", ["__metadata__", "", 5, None, "\ud800"])

@@ -121,7 +121,7 @@ def test_refusals(tmp_path):
     message = refusal({"encoder": model, "decoder": model})
     assert "has several models, in the dictionaries 'encoder', 'decoder'" in message
     message = refusal({"model": model, "one": tree, "two": tree})
-    assert "has several optimizers" in message
+    assert "has several optimizers: '" in message and "are both the state 'step' of" in message
     halves = list(model.items())
     message = refusal({"a": dict(halves[:2]), "b": dict(halves[2:]), "optimizer": tree})
     assert "has its parameters in several dictionaries" in message

@@ -119,6 +119,12 @@ def accumulated(w, x):
     return (x @ w).mean()
 
 
+def of_the_input(w, x):
+    y = 2 * x
+    y.register_hook(lambda g: 2 * g)
+    return (y @ w).mean()
+
+
 def node_of_a_graph(w, x):
     y = x @ w
     y.grad_fn.register_hook(lambda taken, given: None)
@@ -165,12 +171,14 @@ def inside(w, x):
         (hooked(lambda g: torch.where(g.isnan(), 0, g)), "no multiplication by constants"),
         (hooked(lambda g: 2 * g if g.isfinite().all() else 0 * g), "no multiplication by"),
         (hooked(lambda g: None), "gives no gradient"),
+        (hooked(lambda g: g[0]), "a gradient hook gives another shape or type"),
+        (of_the_input, "cannot register a hook on a tensor that doesn't require gradient"),
         (uses_forward, "cannot be called with a gradient|a tensor that forward computes"),
         (each_step, "register it once, before the import"),
         (accumulated, "register_post_accumulate_grad_hook in forward"),
-        (node_of_a_graph, "`grad_fn`"),
-        (several, "register_multi_grad_hook in forward"),
-        (packed, "saved_tensors_hooks"),
+        (node_of_a_graph, "forward reads `grad_fn`, which a traced tensor has not"),
+        (several, "register_multi_grad_hook in forward, which zero would never call: leave"),
+        (packed, "saved_tensors_hooks, which zero would never call: leave them out"),
         (backward, "use torch.autograd.grad"),
         (written, "a gradient hook of a tensor that is written in place"),
         (inside, "beside torch.autograd.grad"),
@@ -201,7 +209,8 @@ def test_of_a_module(kind, words):
         def forward(self, x):
             return self.layer(x).mean()
 
-    assert words in refusal(Hooked())
+    text = refusal(Hooked())
+    assert words in text and "which zero would never call: remove it with its handle's" in text
 
 
 class Counter:

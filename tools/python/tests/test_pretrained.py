@@ -70,6 +70,8 @@ def test_command(tmp_path, capsys):
         manifest.write_text(manifest.read_text().replace("llama", "lamma").replace('1', '2'))
     assert main([*words, "-o", str(tmp_path / "other")]) == 1
     assert "manifest.json" in capsys.readouterr().err
+    with pytest.raises(zero.CannotImport, match="'f8' is no type of weights, wanted "):
+        zero.save_pretrained(module, tmp_path / "run", tmp_path / "other", type="f8")
     with pytest.raises(zero.CannotImport, match="is no model of transformers"):
         zero.save_pretrained(MODELS["nanogpt"]()[0], tmp_path / "run", tmp_path / "other")
 

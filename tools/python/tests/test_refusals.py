@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import zero
+from zero.importer.convert.registry import converts
 
 
 class Module(nn.Module):
@@ -75,16 +76,25 @@ def without_gradients(w, x):
             )[0].mean(),
             "a derivative",
         ),
-        (lambda w, x: {"logits": w}, "without a loss"),
+        (lambda w, x: {"logits": w}, "returns a dict without a loss: return the loss as a tensor"),
         (
             lambda w, x: F.embedding(x.long(), w, scale_grad_by_freq=True).sum(),
-            "scale_grad_by_freq",
+            "an embedding with scale_grad_by_freq, which zero has not",
         ),
         (lambda w, x: (torch.rand_like(w).log() * w).mean(), "aten.rand_like.default"),
-        (lambda w, x: w.norm(p=0.5), "order 0.5"),
+        (lambda w, x: w.norm(p=0.5), "a vector norm of order 0.5: wanted 0, 1 or more"),
         (lambda w, x: torch.fft.rfft(w).abs().mean(), "torch.fft.fft(torch.eye(n)).real"),
         (lambda w, x: w[1:].as_strided((2, 2), (4, 1), 4).mean(), "call it on x.contiguous()"),
-        (lambda w, x: torch.eye(33).mul(w[0, 0]).inverse().sum(), "wanted at most 32"),
+        (
+            lambda w, x: torch.eye(33).mul(w[0, 0]).inverse().sum(),
+            "of matrices of 33 rows: wanted at most 32, since each row is operations",
+        ),
+        (lambda w, x: F.linear(x, w[0]).sum(), "a linear layer whose weight has 1 dimensions"),
+        (
+            lambda w, x: F.avg_pool2d(w[None], 2, divisor_override=3).sum(),
+            "avg_pool2d.default with divisor_override = 3, which is not known here",
+        ),
+        (lambda w, x: (w * F.softplus(x.long())).sum(), "math.exp of integers: make floats of"),
         (
             lambda w, x: (F.adaptive_max_pool2d(w[None], 2, True)[1] * w[0, 0]).sum(),
             "result number 1, which the model uses",
@@ -131,6 +141,18 @@ def without_gradients(w, x):
 )
 def test_operations(function, words):
     assert words in refusal(Module(function))
+
+
+def test_a_buffer_without_values():
+    module = Module(lambda w, x: (w @ x).mean())
+    module.register_buffer("mask", torch.zeros(4, device="meta"))
+    text = refusal(module)
+    assert "the buffer 'b_module_mask' is on the meta device, without values" in text
+
+
+def test_an_operation_has_one_converter():
+    with pytest.raises(ValueError, match="two converters of aten.gelu.default"):
+        converts("aten.gelu.default", to="nn.gelu")(lambda b, self: None)
 
 
 def test_a_branch_is_named_by_its_line():

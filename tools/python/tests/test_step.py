@@ -312,6 +312,7 @@ def test_micro_batches_may_come_one_by_one(mlp):
     ("change", "message"),
     [
         ({"z": numpy.zeros(1)}, "no such input; its inputs are 'x', 'y'"),
+        ({"x": torch.zeros(4, 3, device="meta")}, "device meta, wanted the CPU: call .cpu()"),
         ({"x": numpy.full((4, 3), 1e300)}, "float64 has a finite value that is too large"),
         ({"x": torch.full((4, 3), -1e300, dtype=torch.float64)}, "too large for float32"),
         ({"x": numpy.zeros((4, 3), "i4")}, "elements of type i32, wanted f32"),
@@ -427,7 +428,7 @@ def test_errors(tmp_path):
         with pytest.raises(zero.Error, match="No such file"):
             step.save_weights(tmp_path / "none" / "w.safetensors")
         assert step(mlp_batch()) > 0
-    with pytest.raises(zero.StateError, match="closed"):
+    with pytest.raises(zero.StateError, match="this run is closed"):
         step(mlp_batch())
 
 
@@ -452,9 +453,58 @@ def test_refused_calls():
         for batch in ({}, [], [{}]):
             with pytest.raises(zero.ArgumentError, match="the batch is empty"):
                 step(batch)
+        with pytest.raises(zero.ArgumentError, match="give a batch, or arrays by name"):
+            step()
+        with pytest.raises(zero.ArgumentError, match="give a batch"):
+            step.backward()
+        with pytest.raises(zero.ArgumentError, match="the data has no batch, or an iterator has"):
+            step.train([], steps=1, progress=False)
+        arrays = {"x": numpy.zeros((8, 3), "f4"), "y": numpy.zeros((4, 1), "f4")}
+        words = "must have equal numbers of samples, at least one; found 'x' 8, 'y' 4"
+        with pytest.raises(zero.ArgumentError, match=words):
+            step.train(arrays, steps=1, progress=False)
     for settings in ({"threads": 2**32}, {"threads": 100000}, {"seed": -1}):
         with pytest.raises(zero.ArgumentError, match="wanted"):
             compile_mlp(**settings)
+
+
+def test_a_module_wants_a_batch_and_names_its_outputs():
+    class Loss(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(3, 1)
+
+        def forward(self, x):
+            return self.layer(x).square().mean()
+
+    with pytest.raises(zero.Error, match="a module is imported with an example micro-batch: give"):
+        zero.compile(Loss())
+    batch = {"x": torch.zeros(2, 3)}
+    with zero.compile(Loss(), batch, threads=1) as step:
+        with pytest.raises(zero.ArgumentError, match="names no output but its loss: compile it"):
+            step.predict(batch)
+
+
+def test_a_library_of_an_older_version(tmp_path, monkeypatch):
+    compile_mlp(output=tmp_path / "step.so").close()
+    monkeypatch.setattr("zero.library.API_VERSION", 1000)
+    words = "step.so' has version [0-9]+ of the interface, wanted 1000: compile the model again"
+    with pytest.raises(zero.Error, match=words):
+        zero.load(tmp_path / "step.so")
+
+
+def test_a_compiler_that_says_nothing(tmp_path, monkeypatch):
+    fake = tmp_path / "zero-compile"
+    fake.write_text("#!/bin/sh\nexit 9\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("ZERO_BIN", str(tmp_path))
+    with pytest.raises(zero.CompileError, match="zero-compile ended with 9"):
+        compile_mlp()
+
+
+def test_a_name_that_is_not_there():
+    with pytest.raises(AttributeError, match="module 'zero' has no attribute 'training'"):
+        zero.training  # noqa: B018
 
 
 def test_progress_line(capsys):

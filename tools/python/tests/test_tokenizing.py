@@ -165,7 +165,9 @@ def test_errors(tmp_path, capsys, monkeypatch):
         assert wanted in capsys.readouterr().err
     assert not out.exists() and (tmp_path / "a.txt").read_text() == "a"
     assert tokenizing.main(["--tokenizer", f"{tmp_path}/a.txt", "--encode", "a"]) == 1
-    assert "a.txt' is no tokenizer" in capsys.readouterr().err
+    assert "a.txt' is no tokenizer: " in capsys.readouterr().err
+    assert tokenizing.main(["--tokenizer", f"{tmp_path}/none.json", "--encode", "a"]) == 1
+    assert "none.json' is no file: wanted the tokenizer.json of a model" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     assert tokenize(tmp_path, "--encode", "a") == 1
     assert "pip install 'zero-compiler[tokenize]'" in capsys.readouterr().err

@@ -118,7 +118,7 @@ def test_refusals(tmp_path):
             zero.load_weights(module, path)
         return str(caught.value)
 
-    assert "cannot be read as safetensors" in refusal()
+    assert "w.safetensors' cannot be read as safetensors: " in refusal()
     weights = {name: torch.zeros_like(value) for name, value in before.items()}
     # The table is tied: its second name is not in a file of zero.
     del weights["lm_head.weight"]

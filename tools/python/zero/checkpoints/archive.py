@@ -53,7 +53,7 @@ class Archive:
             self.zip = zipfile.ZipFile(_Range(path, start, self.length))
             names = [name for name in self.zip.namelist() if name.endswith("/data.pkl")]
             if len(names) != 1:
-                raise zipfile.BadZipFile("no data.pkl")
+                raise zipfile.BadZipFile
             self.folder = names[0].removesuffix("data.pkl")
             order = self.folder + "byteorder"
             if order in self.zip.namelist() and self.zip.read(order) != b"little":

@@ -326,10 +326,8 @@ class Builder(Positions):
             kind = "arith.uitofp" if x.dtype == torch.bool else "arith.sitofp"
         elif x.dtype == torch.bool:
             kind = "arith.extui"
-        elif x.dtype.is_floating_point:
-            kind = "arith.fptosi"
         else:
-            raise CannotImport(f"a conversion from {x.dtype} to {dtype}")
+            kind = "arith.fptosi"  # all integers are of one type
         return self.add(kind, [x], [(x.shape, dtype)], "{}", conversion("to"))[0]
 
     def _cast_float(self, x: Value, dtype: torch.dtype) -> Value:

@@ -8,7 +8,6 @@ from zero.importer.builder import Builder
 from zero.importer.convert.reductions import listed
 from zero.importer.convert.registry import converts
 from zero.importer.convert.special import as_float
-from zero.importer.errors import CannotImport
 from zero.importer.ir import Value, same
 
 
@@ -37,10 +36,7 @@ def softplus_of(b: Builder, x: Value) -> Value:
 
 @converts("aten.gelu.default", to="nn.gelu")
 def gelu(b: Builder, self, approximate="none"):
-    forms = {"none": "exact", "tanh": "tanh"}
-    if approximate not in forms:
-        raise CannotImport(f"gelu with approximate = '{approximate}'")
-    return gelu_of(b, self, forms[approximate])
+    return gelu_of(b, self, {"none": "exact", "tanh": "tanh"}[approximate])
 
 
 @converts("aten.silu.default", to="nn.silu")

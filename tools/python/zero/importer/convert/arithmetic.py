@@ -129,8 +129,6 @@ def div_mode(b: Builder, self, other, rounding_mode):
     if rounding_mode is None:
         return div(b, self, other)
     x, y = promoted(b, self, other)
-    if rounding_mode not in ("floor", "trunc"):
-        raise CannotImport(f"a division with rounding_mode = {rounding_mode}")
     if x.is_float:
         kind = "math.floor" if rounding_mode == "floor" else "math.trunc"
         return b.unary(kind, b.over(x, y))

@@ -38,7 +38,7 @@ def attention(
         attn_mask, is_causal = b.constant(seen), False
     mask, causal, blind = None, is_causal, None
     if attn_mask is not None:
-        mask, causal, blind = read_mask(b, attn_mask, q, k, is_causal)
+        mask, causal, blind = read_mask(b, attn_mask, q, k)
     # nn.attention has no gradient of its mask, and takes its first dimension for the
     # samples that dropout draws for.
     trained = mask is not None and mask.trained
@@ -61,13 +61,11 @@ def four(b: Builder, x: Value) -> Value:
     return x
 
 
-def read_mask(b: Builder, mask: Value, q: Value, k: Value, is_causal: bool):
+def read_mask(b: Builder, mask: Value, q: Value, k: Value):
     """An additive mask or None, whether it is the triangle, and which rows see no
     key at all, or None: their result is 0, as PyTorch's is. For their scores such
     rows see every key: what boolean masks hide is finite, and a softmax that is not
     recognized as attention would have NaN."""
-    if is_causal:
-        raise CannotImport("attention with a mask and is_causal at once")
     if mask.constant is not None:
         return read_constant(b, mask.constant, q, k)
     shape = (1,) * (4 - mask.rank) + mask.shape

@@ -155,7 +155,5 @@ def wrapped(b: Builder, ids: Value, size: int) -> Value:
 
 
 @converts("aten.one_hot.default", to="arith.cmpi with positions")
-def one_hot(b: Builder, self, num_classes=-1):
-    if num_classes < 0:
-        raise CannotImport("one_hot without num_classes: its result has no static shape")
+def one_hot(b: Builder, self, num_classes):
     return b.cast(b.one_hot(self, num_classes), torch.int64)

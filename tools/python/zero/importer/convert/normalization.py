@@ -34,8 +34,6 @@ def rms_norm_of(b: Builder, x: Value, w: Value | None, eps: float) -> Value:
 def flattened(b: Builder, x: Value, shape, parameters: list[Value | None]):
     """`x` and its parameters with the normalised dimensions as one."""
     count = math.prod(shape)
-    if tuple(x.shape[-len(shape) :]) != tuple(shape):
-        raise CannotImport(f"a norm over {list(shape)} of a tensor {list(x.shape)}")
     x = b.reshape(x, x.shape[: x.rank - len(shape)] + (count,))
     return x, [None if p is None else b.reshape(p, (count,)) for p in parameters]
 
