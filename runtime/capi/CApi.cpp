@@ -29,6 +29,7 @@ struct zero_run {
   std::mutex mutex;
   const ::pid_t process = ::getpid();
   Session session;
+  std::string notices; ///< what was told last
 };
 
 namespace {
@@ -169,8 +170,13 @@ Options optionsOf(const zero_options &given) {
                         ", wanted 2^-64 to 2^64, or 0 for the compiled one");
   if (std::isnan(given.timeout))
     throw ArgumentError("timeout is not a number");
+  if (given.self_check < 0)
+    throw ArgumentError("self_check is " + std::to_string(given.self_check) +
+                        ", wanted the updates from one check to the next, or 0 "
+                        "for none");
   Options options;
   options.seed = given.seed;
+  options.selfCheck = given.self_check;
   options.threads = given.threads;
   options.overcommit = given.overcommit != 0;
   options.lossScale = given.loss_scale;
@@ -410,6 +416,14 @@ zero_status zero_run_set_learning_rate(zero_run *run, double rate) {
                           ", wanted a number of 0 or more that f32 holds, or "
                           "one below 0 for the schedule's");
     session.setLearningRate(rate < 0 ? std::nullopt : std::optional(rate));
+  });
+}
+
+zero_status zero_run_notices(zero_run *run, const char **notices) {
+  return withRun(run, [&](Session &session) {
+    const char *&told = required(notices, "notices");
+    run->notices = session.takeNotices();
+    told = run->notices.c_str();
   });
 }
 

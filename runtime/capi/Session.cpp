@@ -103,6 +103,10 @@ void Session::prepare(int number) {
   rank.backend->plan();
   rank.trainer =
       std::make_unique<Trainer>(own, *rank.backend, communicator, nullptr);
+  if (options.selfCheck > 0)
+    rank.selfCheck = std::make_unique<SelfCheck>(
+        own, *rank.backend, *rank.trainer, communicator, options.selfCheck,
+        [this](const std::string &what) { notices += what + "\n"; });
   const Arenas &arenas = rank.backend->arenas();
   initializeControl(own, arenas, options.seed);
   initializeConstants(own, arenas, number);
@@ -208,16 +212,17 @@ Session::RankFill Session::inputsOf(const std::vector<NamedArray> &arrays) {
       throw ArgumentError("'" + own.name +
                           "' takes gradients instead of computing some, and "
                           "its updates read no batch: give gradients only");
-    return [](int, int64_t, void *const *) {};
+    return [](int, int64_t, void *const *, uint64_t) {};
   }
   if (arrays.empty()) {
     if (!data.training)
       throw ArgumentError("there is no batch, and no data is open");
-    return [this](int rank, int64_t micro, void *const *inputs) {
-      batches[size_t(rank)]->fillTraining(
-          uint64_t(ranks[size_t(rank)]->trainer->updates()), int(micro),
-          inputs);
-    };
+    return
+        [this](int rank, int64_t micro, void *const *inputs, uint64_t moved) {
+          batches[size_t(rank)]->fillTraining(
+              uint64_t(ranks[size_t(rank)]->trainer->updates()), int(micro),
+              inputs, moved);
+        };
   }
   const auto batch = std::make_shared<Batch>(own, arrays);
   const int64_t wanted = own.sampleRanks() * own.training.accumulation;
@@ -228,18 +233,25 @@ Session::RankFill Session::inputsOf(const std::vector<NamedArray> &arrays) {
         plural(own.training.accumulation, "micro-batch", "es") + " of " +
         plural(microBatchOf(own.inputs), "sample") + " for each of " +
         plural(own.sampleRanks(), "rank"));
-  return [this, batch](int rank, int64_t micro, void *const *inputs) {
-    batch->fill(micro * own.sampleRanks() + own.sampleIndex(rank), inputs);
+  return [this, batch](int rank, int64_t micro, void *const *inputs,
+                       uint64_t moved) {
+    batch->fill(placeOf(rank, micro, moved), inputs);
   };
+}
+
+/// Of a micro-batch among those of an update.
+int64_t Session::placeOf(int rank, int64_t micro, uint64_t moved) const {
+  return micro * own.sampleRanks() +
+         (own.sampleIndex(rank) + int64_t(moved)) % own.sampleRanks();
 }
 
 Session::RankFill Session::fillOf(const std::vector<NamedArray> &arrays,
                                   const std::vector<NamedGradient> &gradients) {
   const auto given = std::make_shared<Given>(own, gradients);
-  return [this, given, fill = inputsOf(arrays)](int rank, int64_t micro,
-                                                void *const *inputs) {
-    fill(rank, micro, inputs);
-    given->fill(micro * own.sampleRanks() + own.sampleIndex(rank),
+  return [this, given, fill = inputsOf(arrays)](
+             int rank, int64_t micro, void *const *inputs, uint64_t moved) {
+    fill(rank, micro, inputs, moved);
+    given->fill(placeOf(rank, micro, moved),
                 ranks[size_t(rank)]->backend->arenas(), rank);
   };
 }
@@ -251,11 +263,28 @@ Session::RankFill Session::fillOf(const std::vector<NamedArray> &arrays,
 UpdateReport Session::updateRank(int number, const RankFill &fill) {
   Rank &rank = *ranks[size_t(number)];
   refresh(*rank.backend, rank.stale);
-  UpdateReport report = rank.trainer->update(
-      [&](int64_t micro, void *const *inputs) { fill(number, micro, inputs); });
+  UpdateReport report =
+      rank.selfCheck
+          ? checkedUpdate(number, fill)
+          : rank.trainer->update([&](int64_t micro, void *const *inputs) {
+              fill(number, micro, inputs, 0);
+            });
   if (own.replacesGradients)
     report.loss = std::numeric_limits<double>::quiet_NaN();
   return report;
+}
+
+UpdateReport Session::checkedUpdate(int number, const RankFill &fill) {
+  UpdateSamples samples;
+  samples.fill = [&](int64_t micro, void *const *inputs, uint64_t moved) {
+    fill(number, micro, inputs, moved);
+  };
+  samples.placeOf = [&](int64_t micro, uint64_t row) {
+    const int64_t first = placeOf(number, micro) * int64_t(samples.rows);
+    return "sample " + std::to_string(first + int64_t(row)) + " of the update";
+  };
+  samples.rows = uint64_t(microBatchOf(own.inputs));
+  return ranks[size_t(number)]->selfCheck->update(samples);
 }
 
 UpdateReport Session::step(const std::vector<NamedArray> &arrays,
@@ -276,6 +305,10 @@ void Session::backward(const std::vector<NamedArray> &arrays,
                        const std::vector<NamedGradient> &gradients) {
   checkIdle();
   checkStarted();
+  if (options.selfCheck > 0)
+    throw StateError("this run checks itself, and an update in two parts is "
+                     "not computed again: make the update in one part, or the "
+                     "run without self_check");
   bool judges = false;
   for (const Command &command : own.apply.commands)
     judges |= judgesGradients(own, command);

@@ -9,6 +9,7 @@
 #include "communicator/Communicator.h"
 #include "engine/Failure.h"
 #include "engine/Trainer.h"
+#include "selfcheck/SelfCheck.h"
 #include "state/Pieces.h"
 #include "state/Weights.h"
 #include "trainer/Run.h"
@@ -21,6 +22,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace zrt {
@@ -58,7 +60,8 @@ struct NamedResult {
 class Session {
 public:
   /// Makes all ranks and sets their state as at the start of a run. Of
-  /// `options`: seed, threads, lossScale, weights, overcommit, timeout.
+  /// `options`: seed, threads, lossScale, weights, overcommit, timeout,
+  /// selfCheck.
   Session(const Compiled &compiled, const Options &options);
   ~Session();
   Session(const Session &) = delete;
@@ -75,13 +78,17 @@ public:
   UpdateReport step(const std::vector<NamedArray> &arrays,
                     const std::vector<NamedGradient> &gradients = {});
   /// The same in two parts: `backward` ends when all gradients are reduced and
-  /// judged, and before anything is updated.
+  /// judged, and before anything is updated. Not in a run that checks itself.
   void backward(const std::vector<NamedArray> &arrays,
                 const std::vector<NamedGradient> &gradients = {});
   UpdateReport update();
   /// The mean loss; fills `results` with outputs, in the order of the samples.
   double evaluate(const std::vector<NamedArray> &arrays,
                   const std::vector<NamedResult> &results = {});
+
+  /// What checks have told since this was last called, and that did not end the
+  /// run: a line each.
+  std::string takeNotices() { return std::exchange(notices, ""); }
 
   /// The learning rate of all groups from the next update on; nothing: that of
   /// the schedule again.
@@ -132,9 +139,10 @@ private:
     UpdateReport report;
     bool isChanged = false; ///< gradients were set
   };
-  /// What fills the inputs of one rank.
-  using RankFill =
-      std::function<void(int rank, int64_t micro, void *const *inputs)>;
+  /// What fills the inputs of one rank with the samples of the rank `moved`
+  /// places further.
+  using RankFill = std::function<void(int rank, int64_t micro,
+                                      void *const *inputs, uint64_t moved)>;
 
   void prepare(int rank);
   RankFill inputsOf(const std::vector<NamedArray> &arrays);
@@ -142,6 +150,9 @@ private:
                   const std::vector<NamedGradient> &gradients);
   const Output &outputOf(const NamedResult &result, int64_t micros) const;
   UpdateReport updateRank(int rank, const RankFill &fill);
+  UpdateReport checkedUpdate(int rank, const RankFill &fill);
+  int64_t placeOf(int rank, int64_t micro, uint64_t moved = 0) const;
+  void forgetChecked();
 
   void runRanks(const RankTeam::Job &job);
   void tryRank(int rank, const RankTeam::Job &job);
@@ -163,6 +174,7 @@ private:
   Program own;
   Options options;
   std::ostringstream output; ///< what nobody reads
+  std::string notices;       ///< of the first rank's checks
   Run run;
   Data data;
   std::vector<std::unique_ptr<Batches>> batches; ///< of `data`, by rank
@@ -184,6 +196,7 @@ private:
 struct Session::Rank {
   std::unique_ptr<Backend> backend;
   std::unique_ptr<Trainer> trainer;
+  std::unique_ptr<SelfCheck> selfCheck; ///< where the run checks itself
   StartingValues start;
   /// Parameters have been set, and copies of them have not followed yet.
   bool stale = false;

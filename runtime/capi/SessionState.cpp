@@ -130,7 +130,15 @@ void Session::setParameter(const std::string &name, const float *values,
                       copyFrom(values));
     rank.stale = true;
   });
+  forgetChecked();
   isStarted = true;
+}
+
+/// A caller has changed states, of which checks have hashes.
+void Session::forgetChecked() {
+  for (const std::unique_ptr<Rank> &rank : ranks)
+    if (rank->selfCheck)
+      rank->selfCheck->forget();
 }
 
 void Session::getState(const std::string &name, const std::string &state,
@@ -155,6 +163,7 @@ void Session::setState(const std::string &name, const std::string &state,
     zrt::setState(own, backend.arenas(), number, parameter, found,
                   copyFrom(values));
   });
+  forgetChecked();
 }
 
 /// A parameter that has a gradient now.
@@ -345,6 +354,10 @@ std::string Session::saveCheckpoint(const std::string &folder, int64_t keep) {
                               own.sampleRanks() * own.training.accumulation;
   position.data.consumed = uint64_t(samplesBefore());
   std::string saved;
+  runRanks([&](int number) {
+    if (SelfCheck *check = ranks[size_t(number)]->selfCheck.get())
+      check->checkState();
+  });
   runTogether([&](int number, Rank &rank) {
     const SavedCheckpoint mine = zrt::saveCheckpoint(
         folder, own, rank.backend->arenas(), *communicators[size_t(number)],
@@ -405,6 +418,7 @@ void Session::loadCheckpoint(const std::string &folder) {
     rank.trainer->startAfter(manifest.update);
     rank.stale = true;
   });
+  forgetChecked();
   exact.clear();
   firstUpdate = manifest.update;
   firstSample = int64_t(manifest.data.consumed);

@@ -33,7 +33,7 @@ extern "C" {
 
 /* Grows when functions or fields are added. A library can do what a caller of
  * an earlier version wants. */
-#define ZERO_API_VERSION 6
+#define ZERO_API_VERSION 7
 
 typedef enum zero_status {
   ZERO_OK = 0,
@@ -131,6 +131,11 @@ typedef struct zero_options {
    * has some: from here, from a checkpoint, or as parameters that are set. */
   const char *weights;
   const char *nvme_path; /* the folder of states in files, or NULL */
+  /* Since version 7: the first update and every so many are checked, and those
+   * whose loss is odd; 0: none. What is wrong, and stays so, is ZERO_FAILED;
+   * `zero_run_notices` tells what does not end the run. Updates are made in one
+   * part then. */
+  int64_t self_check;
 } zero_options;
 
 /* Makes the ranks and gives them initial values. `options` may be NULL. On
@@ -184,6 +189,12 @@ zero_status zero_run_order(zero_run *run, int64_t samples, int64_t first,
  * 0, on the next ones of the data that is open. `update` may be NULL. */
 zero_status zero_run_step(zero_run *run, const zero_array *arrays, size_t count,
                           zero_update *update);
+
+/* What the run's checks have told since this was last called, a line each, and
+ * "" where there is nothing: of faults that went away, and of losses that are
+ * far off. Lives until the next call of this function with the run. Since
+ * version 7. */
+zero_status zero_run_notices(zero_run *run, const char **notices);
 
 /* The same update in two parts. After `zero_run_backward` all micro-batches are
  * done and all gradients are reduced, and nothing is updated; then state and

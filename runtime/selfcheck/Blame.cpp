@@ -78,19 +78,18 @@ Blamed zrt::findDifference(const OperationTrace &trace, const Attempt &first,
 /// result is one of the samples.
 static std::string describeSample(const TensorType &type,
                                   const NonFiniteValue &value,
-                                  const Batches &batches, uint64_t update) {
+                                  const UpdateSamples &samples) {
   std::string text = " in micro-batch " + std::to_string(value.micro);
-  const uint64_t rows = batches.rows();
+  const uint64_t rows = samples.rows;
   if (type.shape.empty() || rows == 0 || uint64_t(type.shape[0]) % rows != 0)
     return text;
   const uint64_t row = value.element / (uint64_t(type.elements()) / rows);
-  return text + ", of " + batches.placeOf(update, value.micro, row);
+  return text + ", of " + samples.placeOf(value.micro, row);
 }
 
 std::optional<Blamed> zrt::findNonFinite(const OperationTrace &trace,
                                          const Attempt &attempt,
-                                         const Batches &batches,
-                                         uint64_t update,
+                                         const UpdateSamples &samples,
                                          Communicator &communicator) {
   const TracedOperation *found = trace.findNonFinite(attempt.operations);
   int64_t key = kNone;
@@ -106,7 +105,7 @@ std::optional<Blamed> zrt::findNonFinite(const OperationTrace &trace,
            trace.describe(*found);
     // What ranks exchange has no samples.
     if (found->command->opcode == Opcode::Kernel)
-      text += describeSample(type, value, batches, update);
+      text += describeSample(type, value, samples);
   }
   return findFirst(key, text, communicator);
 }

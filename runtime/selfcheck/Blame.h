@@ -3,8 +3,8 @@
 #define ZERO_RUNTIME_SELFCHECK_BLAME_H
 
 #include "communicator/Communicator.h"
-#include "data/Batches.h"
 #include "selfcheck/Attempt.h"
+#include "selfcheck/UpdateSamples.h"
 
 #include <optional>
 #include <string>
@@ -22,11 +22,11 @@ struct Blamed {
 Blamed findDifference(const OperationTrace &trace, const Attempt &first,
                       const Attempt &second, Communicator &communicator);
 
-/// Where the first value that is not finite came to be. `update` counts from 0.
-/// Called by all ranks; nothing where no operation left one.
+/// Where the first value that is not finite came to be. Called by all ranks;
+/// nothing where no operation left one.
 std::optional<Blamed> findNonFinite(const OperationTrace &trace,
                                     const Attempt &attempt,
-                                    const Batches &batches, uint64_t update,
+                                    const UpdateSamples &samples,
                                     Communicator &communicator);
 
 /// The rank that computes what others compute otherwise: `own` is an attempt

@@ -13,9 +13,8 @@ static constexpr const char *kAdvice =
     "; do not trust its machine, and go on from a checkpoint without it";
 
 SelfCheck::SelfCheck(const Program &program, Backend &backend, Trainer &trainer,
-                     const Batches &batches, Communicator &communicator,
-                     int64_t every, Say say)
-    : program(program), backend(backend), trainer(trainer), batches(batches),
+                     Communicator &communicator, int64_t every, Say say)
+    : program(program), backend(backend), trainer(trainer),
       communicator(communicator), every(every), say(std::move(say)),
       refused(backend.refuseReview()), states(keptStates(program)),
       trace(program, backend) {
@@ -27,7 +26,7 @@ SelfCheck::SelfCheck(const Program &program, Backend &backend, Trainer &trainer,
          refused);
 }
 
-UpdateReport SelfCheck::update() {
+UpdateReport SelfCheck::update(const UpdateSamples &own) {
   const int64_t number = trainer.updates() + 1;
   const bool isChecked = isDue(number);
   if (!refused.empty())
@@ -35,10 +34,10 @@ UpdateReport SelfCheck::update() {
   isTracing = isChecked && refused.empty();
   if (isTracing)
     trace.begin(/*looks=*/false);
+  samples = &own;
   UpdateReport report =
       trainer.update([this](int64_t micro, void *const *inputs) {
-        batches.fillTraining(uint64_t(trainer.updates()), int(micro), inputs,
-                             moved);
+        samples->fill(micro, inputs, moved);
       });
   isFirst = isCompared = false;
   kept.clear();
@@ -70,6 +69,11 @@ void SelfCheck::checkState() {
   compareReplicas(program, states, kept, backend.arenas(), communicator,
                   kAdvice);
   isCompared = true;
+}
+
+void SelfCheck::forget() {
+  kept.clear();
+  isCompared = false;
 }
 
 void SelfCheck::checkKept() {
@@ -170,14 +174,13 @@ void SelfCheck::settle(const Attempt &first, Attempt &second,
 /// Of what comes out twice and is odd: whether a state is wrong, or a rank
 /// computes what others do not.
 void SelfCheck::judge(const Attempt &attempt, const Again &again) {
-  const auto update = uint64_t(trainer.updates());
   keepHashes();
   compareReplicas(program, states, kept, backend.arenas(), communicator,
                   kAdvice);
   std::optional<Blamed> source;
   const bool isFinite = areFinite(attempt.measures);
   if (!isFinite)
-    source = findNonFinite(trace, attempt, batches, update, communicator);
+    source = findNonFinite(trace, attempt, *samples, communicator);
   if (program.sampleRanks() > 1)
     checkOnOthers(attempt, again);
   const std::string same =

@@ -4,11 +4,11 @@
 #ifndef ZERO_RUNTIME_SELFCHECK_SELFCHECK_H
 #define ZERO_RUNTIME_SELFCHECK_SELFCHECK_H
 
-#include "data/Batches.h"
 #include "engine/Trainer.h"
 #include "selfcheck/Attempt.h"
 #include "selfcheck/Blame.h"
 #include "selfcheck/Replicas.h"
+#include "selfcheck/UpdateSamples.h"
 #include "selfcheck/Usual.h"
 
 namespace zrt {
@@ -28,15 +28,17 @@ public:
   /// All references are borrowed. `say` is told, on one rank, what was found
   /// and does not end the run.
   SelfCheck(const Program &program, Backend &backend, Trainer &trainer,
-            const Batches &batches, Communicator &communicator, int64_t every,
-            Say say);
+            Communicator &communicator, int64_t every, Say say);
 
   /// As `Trainer::update`. Throws as `failTogether` where something is wrong:
   /// before anything is updated, but for states that differ after it.
-  UpdateReport update();
+  UpdateReport update(const UpdateSamples &samples);
 
   /// Compares states of ranks, between updates, where the last update has not.
   void checkState();
+
+  /// Something else than an update has changed states.
+  void forget();
 
 private:
   using Again = std::function<void()>;
@@ -59,7 +61,6 @@ private:
   const Program &program;
   Backend &backend;
   Trainer &trainer;
-  const Batches &batches;
   Communicator &communicator;
   const int64_t every;
   const Say say;
@@ -70,7 +71,8 @@ private:
   bool isCompared = false; ///< whether the last update's states were
   bool isFirst = true;     ///< of this run
   bool isTracing = false;  ///< the update that runs
-  uint64_t moved = 0;      ///< places by which ranks have others' samples
+  const UpdateSamples *samples = nullptr; ///< of the update that runs
+  uint64_t moved = 0; ///< places by which ranks have others' samples
   Usual loss, norm;
 };
 

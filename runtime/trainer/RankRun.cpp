@@ -222,7 +222,7 @@ void RankRun::prepare() {
   chooseTraced();
   if (options.selfCheck > 0 && batches)
     selfCheck = std::make_unique<SelfCheck>(
-        program, *backend, *trainer, *batches, communicator, options.selfCheck,
+        program, *backend, *trainer, communicator, options.selfCheck,
         [this](const std::string &what) { run.remark(what); });
   if (!options.dump.empty())
     dump = std::make_unique<Dump>(program, options, communicator,
@@ -326,6 +326,20 @@ void RankRun::evaluate(int64_t update) {
     tensorBoard->evaluation(update, validation);
 }
 
+/// Those of update `update`, which counts from 0.
+static UpdateSamples samplesOf(const Batches &batches, uint64_t update) {
+  UpdateSamples samples;
+  samples.fill = [&batches, update](int64_t micro, void *const *inputs,
+                                    uint64_t moved) {
+    batches.fillTraining(update, int(micro), inputs, moved);
+  };
+  samples.placeOf = [&batches, update](int64_t micro, uint64_t row) {
+    return batches.placeOf(update, int(micro), row);
+  };
+  samples.rows = batches.rows();
+  return samples;
+}
+
 UpdateReport RankRun::update(int64_t number) {
   if (run.flight)
     run.flight->setUpdate(uint64_t(number));
@@ -341,7 +355,7 @@ UpdateReport RankRun::update(int64_t number) {
     return result;
   }
   if (selfCheck)
-    return selfCheck->update();
+    return selfCheck->update(samplesOf(*batches, uint64_t(trainer->updates())));
   if (!trace || number < traceFirst || number > traceLast)
     return trainer->update();
   if (!isTracing) {

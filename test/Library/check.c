@@ -154,6 +154,29 @@ static void check_outputs(zero_run *run) {
   printf("predictions: %s\n", equal ? "right" : "wrong");
 }
 
+/* A run that checks itself makes the updates of one that does not. */
+static void check_self_check(void) {
+  zero_run *plain = NULL, *checked = NULL;
+  zero_options options = {sizeof options};
+  const char *notices = NULL;
+  expect(zero_run_create(&options, &plain), ZERO_OK, "create");
+  options.self_check = 2;
+  expect(zero_run_create(&options, &checked), ZERO_OK, "create");
+  refused(zero_run_notices(checked, NULL), "no notices");
+  refused(zero_run_backward(checked, right, 2), "in parts");
+  for (int i = 0; i < 3; ++i) {
+    zero_update one = {sizeof one}, other = {sizeof other};
+    expect(zero_run_step(plain, right, 2, &one), ZERO_OK, "step");
+    expect(zero_run_step(checked, right, 2, &other), ZERO_OK, "step");
+    expect(one.loss == other.loss ? ZERO_OK : ZERO_FAILED, ZERO_OK,
+           "checked losses are those without checks");
+  }
+  expect(zero_run_notices(checked, &notices), ZERO_OK, "notices");
+  printf("notices: '%s'\n", notices);
+  zero_run_destroy(plain);
+  zero_run_destroy(checked);
+}
+
 static void check_checkpoints(zero_run *run, const char *folder) {
   zero_run *other = NULL;
   zero_options options = {sizeof options};
@@ -198,6 +221,9 @@ int main(int argc, char **argv) {
   options.timeout = NAN;
   refused(zero_run_create(&options, &run), "timeout");
   options.timeout = 0;
+  options.self_check = -1;
+  refused(zero_run_create(&options, &run), "self-check");
+  options.self_check = 0;
   options.struct_size = 1000;
   refused(zero_run_create(&options, &run), "options");
   options.struct_size = sizeof options;
@@ -210,6 +236,7 @@ int main(int argc, char **argv) {
          "step after a failed save");
   check_gradients(run);
   check_outputs(run);
+  check_self_check();
   if (argc > 1)
     check_checkpoints(run, argv[1]);
   zero_run_destroy(run);
