@@ -507,6 +507,26 @@ def test_a_name_that_is_not_there():
         zero.training  # noqa: B018
 
 
+def test_a_run_that_checks_itself():
+    with compile_mlp() as plain, compile_mlp(self_check=2) as step:
+        for _ in range(3):
+            assert step(mlp_batch()) == plain(mlp_batch())
+        value = plain.parameter("fc1.w") + 1
+        for one in (plain, step):
+            one.set_parameter("fc1.w", value)
+        assert step(mlp_batch()) == plain(mlp_batch())
+        with pytest.raises(zero.StateError, match="this run checks itself, and an update in two"):
+            step.backward(mlp_batch())
+        # One micro-batch that is far off the others is no fault.
+        usual, odd = mlp_batch(), {**mlp_batch(), "y": numpy.full((4, 1), 1e4, "f4")}
+        for _ in range(20):
+            step(usual)
+        with pytest.warns(RuntimeWarning, match="update 25 has a loss of .*: no fault was found"):
+            step(odd)
+    with pytest.raises(zero.ArgumentError, match="self_check is -1, wanted 0 to"):
+        compile_mlp(self_check=-1)
+
+
 def test_progress_line(capsys):
     with compile_mlp() as step:
         step.train([mlp_batch()], steps=2)

@@ -9,7 +9,7 @@ from ctypes import POINTER, c_char_p, c_double, c_float, c_int32, c_int64, c_siz
 
 from zero.errors import ArgumentError, Error, StateError
 
-API_VERSION = 6
+API_VERSION = 7
 
 
 class _Sized(ctypes.Structure):
@@ -59,6 +59,7 @@ class Options(_Sized):
         ("timeout", c_double),
         ("weights", c_char_p),
         ("nvme_path", c_char_p),
+        ("self_check", c_int64),
     ]
 
 
@@ -121,6 +122,7 @@ _FUNCTIONS = {
     "zero_run_open_data": [_RUN, c_char_p],
     "zero_run_order": [_RUN, c_int64, c_int64, c_int64, POINTER(c_int64)],
     "zero_run_step": [_RUN, POINTER(Array), c_size_t, POINTER(UpdateInfo)],
+    "zero_run_notices": [_RUN, POINTER(c_char_p)],
     "zero_run_backward": [_RUN, POINTER(Array), c_size_t],
     "zero_run_step_gradients": [
         _RUN,

@@ -80,7 +80,9 @@ class Step:
 
     `seed`, `threads` (of a rank), `weights` (a safetensors file to start from),
     `loss_scale`, `overcommit`, `timeout` (seconds without progress; negative: for
-    ever) and `nvme_path` are the executable's flags.
+    ever), `nvme_path` and `self_check` are the executable's flags. A run with
+    `self_check=N` checks its first update and every N-th: what stays wrong is an
+    `Error`, and the rest a `RuntimeWarning`; updates are made in one part then.
 
     A batch is a mapping from the inputs' names to arrays: NumPy's, PyTorch's on the
     CPU, or anything else that speaks DLPack or the array interface. Dense arrays of
@@ -105,6 +107,7 @@ class Step:
         overcommit: bool = False,
         timeout: float = 0.0,
         nvme_path: str | os.PathLike | None = None,
+        self_check: int = 0,
     ):
         # The library writes to both, so that nothing is lost where an interrupt
         # rises as a call returns.
@@ -112,7 +115,12 @@ class Step:
         self._report = UpdateInfo()
         self._lock = threading.RLock()
         self._seed = seed
-        for name, value, limit in (("seed", seed, 2**64), ("threads", threads, 2**31)):
+        self._checks_itself = self_check > 0
+        for name, value, limit in (
+            ("seed", seed, 2**64),
+            ("threads", threads, 2**31),
+            ("self_check", self_check, 2**63),
+        ):
             if not 0 <= value < limit:
                 raise ArgumentError(f"{name} is {value}, wanted 0 to {limit - 1}")
         self._library = Library(path)
@@ -129,6 +137,7 @@ class Step:
             timeout=timeout,
             weights=os.fsencode(weights) if weights is not None else None,
             nvme_path=os.fsencode(nvme_path) if nvme_path is not None else None,
+            self_check=self_check,
         )
         self._library.call("zero_run_create", ctypes.byref(options), ctypes.byref(self._run))
 
@@ -194,7 +203,15 @@ class Step:
             self._call("zero_run_step", None, 0, ctypes.byref(self._report))
         else:
             self._with_batch("zero_run_step", batch, ctypes.byref(self._report))
+        if self._checks_itself:
+            self._tell_notices()
         return self._report.loss
+
+    def _tell_notices(self) -> None:
+        notices = ctypes.c_char_p()
+        self._call("zero_run_notices", ctypes.byref(notices))
+        for line in notices.value.decode().splitlines():
+            warnings.warn(line, RuntimeWarning, stacklevel=4)
 
     @property
     def last(self) -> Update | None:
