@@ -417,7 +417,7 @@ def test_draws_that_are_not_known():
     with pytest.raises(CannotCheck, match="forward draws random numbers by poisson"):
         with KnownDraws():
             torch.poisson(torch.ones(3))
-    with pytest.raises(CannotCheck, match="has a nn.dropout of a form that is not known"):
+    with pytest.raises(CannotCheck, match="the model has a nn.dropout of a form that is not known"):
         with_known_draws("  %y = other.call { nn.dropout }\n")
 
 

@@ -221,7 +221,7 @@ def test_tensors(stage_0):
     message = refusal(folder, {**saved, "more": Rebuilt(2, 2)}, out)
     assert "a tensor of shape [2, 2] reaches element 3 of 3: the file is damaged" in message
     message = refusal(folder, {**saved, "more": torch.zeros(2, dtype=torch.complex64)}, out)
-    assert "has elements of type ComplexFloat, wanted one of" in message
+    assert "model_states.pt: has elements of type ComplexFloat, wanted one of" in message
 
 
 class Elsewhere(pickle.Pickler):
