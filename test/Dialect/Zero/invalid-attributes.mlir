@@ -375,3 +375,11 @@ func.func @places(%x: tensor<4xf32>) {
   %0 = arith.addf %x, %x {zero.at = 3 : i64} : tensor<4xf32>
   return
 }
+
+// -----
+
+// expected-error @+1 {{has results; yield outputs inside the body instead}}
+"zero.step"() <{sym_name = "step_c1", function_type = (tensor<f32>) -> tensor<f32>}> ({
+^bb0(%x: tensor<f32>):
+  "zero.yield"(%x) : (tensor<f32>) -> ()
+}) : () -> ()

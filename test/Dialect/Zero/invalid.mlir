@@ -15,14 +15,6 @@ zero.optimizer "default" = #zero.ones
 
 // -----
 
-// expected-error @+1 {{has results; yield outputs inside the body instead}}
-"zero.step"() <{sym_name = "step_c1", function_type = (tensor<f32>) -> tensor<f32>}> ({
-^bb0(%x: tensor<f32>):
-  "zero.yield"(%x) : (tensor<f32>) -> ()
-}) : () -> ()
-
-// -----
-
 // expected-error @+1 {{argument 0 of type 'tensor<?xf32>' must be a ranked tensor of static shape}}
 zero.step @step_c1(%x: tensor<?xf32>) {
 }

@@ -121,16 +121,17 @@ TEST(Failure, AMessageThatNobodySendsOrReceivesIsAnError) {
 /// Rank 1 goes on when the other has given up.
 TEST(Failure, AMessageThatIsLateIsAnError) {
   for (const Collective kind : {Collective::Send, Collective::Receive}) {
-    std::atomic<bool> failed{false};
+    std::promise<void> failed;
     const auto errors = errorsOf(2, 0.1, [&](Communicator &communicator) {
       std::vector<float> buffer(8);
-      while (communicator.rank() == 1 && !failed)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (communicator.rank() == 1)
+        failed.get_future().wait();
       try {
         communicator.run(kind, Reduction::Sum,
                          {partWith(buffer, 8, 1 - communicator.rank())});
       } catch (const CommunicationError &) {
-        failed = true;
+        if (communicator.rank() == 0)
+          failed.set_value();
         throw;
       }
     });

@@ -22,13 +22,18 @@ void mismatch(Communicator &world) {
               DataType::F32, 0}});
 }
 
+void waitFor(const std::string &file) {
+  while (!std::ifstream(file))
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
 /// Rank 0 waits for a message of rank 1; the others wait for `file`.
 void receive(Communicator &world, const std::string &file) {
   float values[5] = {};
   Transfer part{values, values, 5, DataType::F32};
   part.root = 1 - world.rank();
-  while (world.rank() != 0 && !std::ifstream(file))
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (world.rank() != 0)
+    waitFor(file);
   if (world.rank() < 2)
     world.run(world.rank() == 0 ? Collective::Receive : Collective::Send,
               Reduction::Sum, {part});
@@ -48,8 +53,8 @@ void lateMessage(Communicator &world, const std::string &file) {
 /// Rank 1 comes when another has given up, and has made `file`.
 void late(Communicator &world, const std::string &file) {
   world.barrier();
-  while (world.rank() == 1 && !std::ifstream(file))
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (world.rank() == 1)
+    waitFor(file);
   try {
     world.barrier();
   } catch (const CommunicationError &) {
@@ -69,8 +74,8 @@ void hang(Communicator &world) {
 /// Rank 1 comes when another has said that it is late, by making `file`.
 void slow(Communicator &world, const std::string &file) {
   world.barrier();
-  while (world.rank() == 1 && !std::ifstream(file))
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (world.rank() == 1)
+    waitFor(file);
   world.barrier();
   std::printf("rank %d went on\n", world.rank());
 }

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <chrono>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -141,7 +140,7 @@ TEST(Socket, SaysWhatItCannotHave) {
                 ": Address already in use");
   const std::array<Socket, 2> ends = makePair();
   Patience none;
-  none.end = std::chrono::steady_clock::time_point::min();
+  none.end = decltype(none.end)::min();
   char byte = 0;
   EXPECT_EQ(messageOf([&] { ends[0].receiveAll(&byte, 1, none); }),
             "an answer takes too long");

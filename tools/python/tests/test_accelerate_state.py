@@ -97,7 +97,8 @@ def test_weights_alone(saved, tmp_path, capsys):
     folder = tmp_path / "checkpoint"
     shutil.copytree(saved, folder)
     (folder / "optimizer_0" / ".metadata").unlink()
-    with pytest.raises(CheckpointError, match="optimizer_0: has no .metadata: the checkpoint is incomplete"):
+    words = "optimizer_0: has no .metadata: the checkpoint is incomplete"
+    with pytest.raises(CheckpointError, match=words):
         read_checkpoint(folder)
     assert main([str(folder), "-o", str(tmp_path / "weights.safetensors")]) == 0
     shutil.rmtree(folder / "optimizer_0")

@@ -194,7 +194,8 @@ def test_archives(stage_0):
     assert "data/0' is not where its directory says: the file is damaged" in outcome(folder, out)
     file.write_bytes(before)
     # Both of its sizes.
-    changed(file, lambda header, record: record + 20, struct.pack("<II", 1 << 30, 1 << 30), "/data/0")
+    sizes = struct.pack("<II", 1 << 30, 1 << 30)
+    changed(file, lambda header, record: record + 20, sizes, "/data/0")
     message = outcome(folder, out)
     assert "its entries have 10737" in message and "bytes together, and the archive has" in message
     file.write_bytes(before)

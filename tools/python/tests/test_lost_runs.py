@@ -120,7 +120,8 @@ def test_a_newer_checkpoint_is_not_passed_over(tmp_path):
         (newest(tmp_path / "saved") / "manifest.json").unlink()
         with pytest.raises(zero.CheckpointError, match="would pass over a newer checkpoint"):
             step.load_checkpoint(tmp_path / "saved")
-    with pytest.raises(zero.CheckpointError, match="and is not complete, and is newer than .*update-0000000001"):
+    words = "and is not complete, and is newer than .*update-0000000001"
+    with pytest.raises(zero.CheckpointError, match=words):
         read_checkpoint(tmp_path / "saved")
 
 

@@ -206,5 +206,6 @@ def test_another_version(tmp_path):
         manifest.write_text(text.replace('"version": 2', '"version": 1'))
         with pytest.raises(zero.CheckpointError, match="version is 1, and this program reads"):
             step.load_checkpoint(tmp_path)
-        with pytest.raises(zero.CheckpointError, match="wanted 2: go on with the executable that wrote it, or take weights"):
+        words = "wanted 2: go on with the executable that wrote it, or take weights"
+        with pytest.raises(zero.CheckpointError, match=words):
             read_checkpoint(tmp_path)

@@ -12,9 +12,10 @@ Training needs NumPy only; what takes a module needs PyTorch. `docs/Python.md` a
 
 from zero.checkpoints import CheckpointError
 from zero.compiler import CompileError, compile
+from zero.described import Tensor, Update
 from zero.errors import ArgumentError, Error, StateError
 from zero.sampling import sample
-from zero.step import Step, Tensor, Update, load
+from zero.step import Step, load
 from zero.waits import limit_spins
 
 _IMPORTER = ("CannotImport", "Model", "export", "load_weights", "save_pretrained")

@@ -7,7 +7,6 @@ import os
 import tempfile
 import threading
 import warnings
-from dataclasses import dataclass
 from typing import Any, Iterable, Iterator, Mapping, Sequence, Union
 
 import numpy
@@ -21,6 +20,7 @@ from zero.checkpoints import (
     write_checkpoint,
 )
 from zero.data import Shuffled
+from zero.described import Tensor, Update
 from zero.errors import ArgumentError, StateError
 from zero.given import GIVEN, Gradients, Views
 from zero.library import (
@@ -40,33 +40,6 @@ from zero.progress import Progress
 LARGEST = float(numpy.finfo(numpy.float32).max)
 Batch = Union[Mapping[str, Any], Sequence[Mapping[str, Any]]]
 Data = Union[Mapping[str, Any], str, os.PathLike, Iterable[Batch]]
-
-
-@dataclass(frozen=True)
-class Tensor:
-    """An input or an output, of one micro-batch of one rank, or a parameter. `states` are what the
-    optimizer keeps of a trainable parameter, such as "exp_avg"."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    trainable: bool = False
-    states: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Update:
-    """What an update did. A skipped one found a gradient that is inf or NaN, and
-    changed nothing but the loss scale."""
-
-    number: int
-    loss: float
-    gradient_norm: float
-    learning_rate: float
-    loss_scale: float
-    next_loss_scale: float
-    skipped: bool
-    seconds: float
 
 
 def load(path: str | os.PathLike, **run) -> Step:

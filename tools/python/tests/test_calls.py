@@ -1,0 +1,89 @@
+"""What calls of a step and of the package refuse, and a run that checks itself."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+import torch
+from test_step import compile_mlp, mlp_batch
+
+import zero
+
+
+def test_refused_calls():
+    with compile_mlp() as step:
+        for batch in ({}, [], [{}]):
+            with pytest.raises(zero.ArgumentError, match="the batch is empty"):
+                step(batch)
+        with pytest.raises(zero.ArgumentError, match="give a batch, or arrays by name"):
+            step()
+        with pytest.raises(zero.ArgumentError, match="give a batch"):
+            step.backward()
+        with pytest.raises(zero.ArgumentError, match="the data has no batch, or an iterator has"):
+            step.train([], steps=1, progress=False)
+        arrays = {"x": numpy.zeros((8, 3), "f4"), "y": numpy.zeros((4, 1), "f4")}
+        words = "must have equal numbers of samples, at least one; found 'x' 8, 'y' 4"
+        with pytest.raises(zero.ArgumentError, match=words):
+            step.train(arrays, steps=1, progress=False)
+    for settings in ({"threads": 2**32}, {"threads": 100000}, {"seed": -1}):
+        with pytest.raises(zero.ArgumentError, match="wanted"):
+            compile_mlp(**settings)
+
+
+def test_a_module_wants_a_batch_and_names_its_outputs():
+    class Loss(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(3, 1)
+
+        def forward(self, x):
+            return self.layer(x).square().mean()
+
+    with pytest.raises(zero.Error, match="a module is imported with an example micro-batch: give"):
+        zero.compile(Loss())
+    batch = {"x": torch.zeros(2, 3)}
+    with zero.compile(Loss(), batch, threads=1) as step:
+        with pytest.raises(zero.ArgumentError, match="names no output but its loss: compile it"):
+            step.predict(batch)
+
+
+def test_a_library_of_an_older_version(tmp_path, monkeypatch):
+    compile_mlp(output=tmp_path / "step.so").close()
+    monkeypatch.setattr("zero.library.API_VERSION", 1000)
+    words = "step.so' has version [0-9]+ of the interface, wanted 1000: compile the model again"
+    with pytest.raises(zero.Error, match=words):
+        zero.load(tmp_path / "step.so")
+
+
+def test_a_compiler_that_says_nothing(tmp_path, monkeypatch):
+    fake = tmp_path / "zero-compile"
+    fake.write_text("#!/bin/sh\nexit 9\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("ZERO_BIN", str(tmp_path))
+    with pytest.raises(zero.CompileError, match="zero-compile ended with 9"):
+        compile_mlp()
+
+
+def test_a_name_that_is_not_there():
+    with pytest.raises(AttributeError, match="module 'zero' has no attribute 'training'"):
+        zero.training  # noqa: B018
+
+
+def test_a_run_that_checks_itself():
+    with compile_mlp() as plain, compile_mlp(self_check=2) as step:
+        for _ in range(3):
+            assert step(mlp_batch()) == plain(mlp_batch())
+        value = plain.parameter("fc1.w") + 1
+        for one in (plain, step):
+            one.set_parameter("fc1.w", value)
+        assert step(mlp_batch()) == plain(mlp_batch())
+        with pytest.raises(zero.StateError, match="this run checks itself, and an update in two"):
+            step.backward(mlp_batch())
+        # One micro-batch that is far off the others is no fault.
+        usual, odd = mlp_batch(), {**mlp_batch(), "y": numpy.full((4, 1), 1e4, "f4")}
+        for _ in range(20):
+            step(usual)
+        with pytest.warns(RuntimeWarning, match="update 25 has a loss of .*: no fault was found"):
+            step(odd)
+    with pytest.raises(zero.ArgumentError, match="self_check is -1, wanted 0 to"):
+        compile_mlp(self_check=-1)
