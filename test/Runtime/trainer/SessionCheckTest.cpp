@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <limits>
 #include <memory>
 
 using namespace zrt;
@@ -33,6 +34,32 @@ protected:
       if (call >= first && call < first + times)
         *static_cast<float *>(buffers[1]) += float(1 + call);
     };
+  }
+
+  /// A kernel that adds a value of each sample to the loss: that of its first
+  /// token, and NaN for `poison`. It is 10,000 times as much where rank 1 is
+  /// broken.
+  void addRows(int32_t poison = -1) {
+    const BufferRef rows = ref(Arena::Activations, 64, 8);
+    program.arenaBytes[int(Arena::Activations)] = 128;
+    addKernel(program, program.micro, "test.rows",
+              {program.inputs[0].buffer, rows});
+    KernelSpec &spec = program.kernels.back();
+    spec.operands.pop_back();
+    spec.results = {{DataType::F32, {2}}};
+    kernels.functions["test.rows"] =
+        [this, poison](const KernelContext &context, void *const *buffers) {
+          const auto *ids = static_cast<const int32_t *>(buffers[0]);
+          for (int row = 0; row < 2; ++row) {
+            float &value = static_cast<float *>(buffers[1])[row];
+            value = ids[4 * row] == poison
+                        ? std::numeric_limits<float>::quiet_NaN()
+                        : float(ids[4 * row]);
+            if (isBroken && context.rank == 1)
+              value *= 1e4f;
+            context.control->lossSum += double(value);
+          }
+        };
   }
 
   Session &start(int64_t every) {
@@ -63,6 +90,7 @@ protected:
   Compiled compiled;
   Backend *backends[2] = {};
   std::atomic<int> calls{0};
+  std::atomic<bool> isBroken{false};
   int32_t tokens[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
   std::unique_ptr<Session> session;
 };
@@ -122,6 +150,36 @@ TEST_F(SessionCheck, ChecksWhatIsDue) {
     step();
   EXPECT_EQ(session->takeNotices(), "");
   EXPECT_EQ(calls, 2 + 1 + 2);
+}
+
+/// The first token of the second sample of rank 1.
+TEST_F(SessionCheck, NamesTheSampleThatIsNotFinite) {
+  addRows(/*poison=*/13);
+  start(1);
+  const std::string error = messageOf([&] { step(); });
+  for (const char *part :
+       {"rank 1: the loss or a gradient of update 1 is not finite, also when "
+        "it "
+        "is computed again, and by other ranks: the first is nan, element [1] "
+        "of what it computed in test.rows",
+        " in micro-batch 0, of sample 3 of the update; nothing was updated"})
+    EXPECT_NE(error.find(part), std::string::npos) << error;
+}
+
+/// It computes the same each time, and of other samples, too.
+TEST_F(SessionCheck, NamesARankThatIsBroken) {
+  addRows();
+  start(1000);
+  for (int i = 0; i < 20; ++i)
+    step();
+  EXPECT_EQ(session->takeNotices(), "");
+  isBroken = true;
+  const std::string error = messageOf([&] { step(); });
+  EXPECT_EQ(error.rfind("rank 1: update 21: in test.rows", 0), 0u) << error;
+  EXPECT_NE(error.find(" this rank computes something else than another one "
+                       "with the same samples, each time: a persistent fault"),
+            std::string::npos)
+      << error;
 }
 
 TEST_F(SessionCheck, StatesThatChangeByThemselvesEndTheRun) {
