@@ -8,6 +8,7 @@
 
 #include <array>
 #include <sys/socket.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace zrt::processes;
@@ -93,6 +94,48 @@ TEST_F(SocketConnections, KeepTheOrderOfMessages) {
   EXPECT_EQ(in[0] + in[1] + in[2], "123");
 }
 
+/// A long message that is under way, and one behind it.
+class HalfWritten : public SocketConnections {
+protected:
+  HalfWritten() {
+    second.receive(in);
+    first.send(out);
+    for (int i = 0; i < 3; ++i) { // announced, wanted, and begun
+      EXPECT_TRUE(first.advance(true));
+      EXPECT_TRUE(second.advance(true));
+    }
+    EXPECT_FALSE(out.isDone) << "all of it fits into the socket's buffer";
+    first.send(following);
+    second.receive(last);
+  }
+
+  std::string sent = std::string(64 << 20, 'a'),
+              came = std::string(64 << 20, ' '), next = "next", then = "    ";
+  SocketOperation out = operationOn(sent, 1), in = operationOn(came, 1),
+                  following = operationOn(next, 1), last = operationOn(then, 1);
+};
+
+/// Its sender may reuse the memory, and the other side wants the rest.
+TEST_F(HalfWritten, IsFinishedWhereItsSenderHasCancelled) {
+  first.cancel(out);
+  EXPECT_TRUE(out.isDone);
+  sent.assign(sent.size(), 'x');
+  advance(last.isDone);
+  EXPECT_TRUE(in.isDone);
+  EXPECT_TRUE(came == std::string(came.size(), 'a'));
+  EXPECT_EQ(then, "next");
+}
+
+/// What still comes is read, and goes nowhere.
+TEST_F(HalfWritten, IsSkippedWhereItsReceiverHasCancelled) {
+  second.cancel(in);
+  const std::string before = came;
+  advance(last.isDone);
+  EXPECT_TRUE(out.isDone);
+  EXPECT_TRUE(came == before);
+  EXPECT_EQ(then, "next");
+}
+
 TEST_F(SocketConnections, TellAndEnd) {
   const std::string told = "it is over";
   first.tell(told.data(), told.size());
@@ -130,6 +173,19 @@ TEST(SocketConnection, RefusesWhatNoRankSends) {
   EXPECT_EQ(refusalOf({4, 0, 0, 0, 1 << 20, 0}),
             "what a rank tells has 1048576 bytes");
   EXPECT_EQ(refusalOf({9, 0, 0, 0, 1, 0}), "a message is of no known kind");
+}
+
+TEST(Socket, KnowsTheOtherSide) {
+  const Socket listening = Socket::listen(0, 1);
+  const Socket made =
+      Socket::connect("127.0.0.1", listening.port(), "it", Patience());
+  Socket accepted;
+  while (!(accepted = listening.accept()).isOpen())
+    std::this_thread::yield();
+  EXPECT_EQ(made.peer(), "127.0.0.1");
+  EXPECT_EQ(accepted.peer(), "127.0.0.1");
+  EXPECT_TRUE(isLoopback("127.0.0.53") && isLoopback("::1"));
+  EXPECT_FALSE(isLoopback("10.0.0.7") || isLoopback("::2"));
 }
 
 TEST(Socket, SaysWhatItCannotHave) {
