@@ -143,6 +143,7 @@ static void addStatePasses(OpPassManager &manager, const TrainConfig &config) {
     manager.addPass(createOverlapUpdates());
   if (config.offloadOptimizer && config.overlapCommunication)
     manager.addPass(createCopyEarly());
+  manager.addPass(createJoinGathers());
   manager.addPass(createPrefetch());
   if (config.offloadOptimizer && config.offloadOptimizer->parameters)
     manager.addPass(createUploadParameters());

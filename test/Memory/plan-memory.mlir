@@ -49,6 +49,7 @@
 // Stage 3: slices, and a padded whole copy of what stays resident.
 // STAGE3: parameters = #zero.at<parameters[0], 144 bytes>
 // STAGE3: zero.refresh_resident [@fc1.b] {zero.at = {fc1.b = #zero.at<parameters[{{.*}}], 32 bytes>}
-// STAGE3: zero.all_gather [@fc1.w] {zero.at = {fc1.w = #zero.at<communication[0], 192 bytes>}
+// What travels together has places of its own.
+// STAGE3: zero.all_gather [@fc1.w, @fc2.w] {zero.at = {fc1.w = #zero.at<communication[0], 192 bytes>, fc2.w = #zero.at<communication[192], 96 bytes>}
 
 // MODEL: error: 'zero.step' is a model, not a schedule; run zero-differentiate first

@@ -1,5 +1,6 @@
 // What is started and never waited for is an error where it starts.
 // RUN: zero-opt %s -split-input-file -zero-reduce-early -zero-overlap-reductions -zero-overlap-gathers -zero-prefetch -verify-diagnostics
+// RUN: zero-opt %s -split-input-file -zero-reduce-early -zero-overlap-reductions -zero-overlap-gathers -zero-join-gathers -verify-diagnostics
 
 zero.parameter @a : tensor<8xf32> = #zero.ones
 zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 8]

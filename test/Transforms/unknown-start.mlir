@@ -10,6 +10,7 @@
 // RUN: not zero-opt -allow-unregistered-dialect --zero-overlap-reductions %s 2>&1 | FileCheck %s
 // RUN: not zero-opt -allow-unregistered-dialect --zero-overlap-gathers %s 2>&1 | FileCheck %s
 // RUN: not zero-opt -allow-unregistered-dialect --zero-split-statistics %s 2>&1 | FileCheck %s
+// RUN: not zero-opt -allow-unregistered-dialect --zero-join-gathers %s 2>&1 | FileCheck %s
 // RUN: not zero-opt -allow-unregistered-dialect --zero-prefetch %s 2>&1 | FileCheck %s
 // RUN: not zero-opt -allow-unregistered-dialect --zero-free %s 2>&1 | FileCheck %s
 // RUN: not zero-opt -allow-unregistered-dialect --zero-plan-memory %s 2>&1 | FileCheck %s

@@ -41,6 +41,7 @@ PASSES = [
     "zero-overlap-gathers",
     "zero-overlap-updates",
     "zero-copy-early",
+    "zero-join-gathers",
     "zero-prefetch",
     "zero-upload-parameters",
     "zero-free",
