@@ -219,6 +219,38 @@ TEST_F(BenchNccl, CommunicatorsAreAbortedTogether) {
   }
 }
 
+/// As gathers that are joined: whatever travels, there is one launch.
+TEST_F(BenchNccl, PartsOfACollectiveAreOneLaunch) {
+  const Program program = makeProgram(2);
+  const auto errors = onThreads(2, [&](Communicator &host) {
+    const auto device = makeCudaDevice(host.rank());
+    Queues queues(*device);
+    const auto library = makeNccl(program, *device, host);
+    Memory &memory = *library->memory();
+    auto *wholes = static_cast<char *>(memory.allocate(3 * kBytes, "test"));
+    std::vector<Transfer> parts;
+    for (int i = 0; i < 3; ++i) {
+      char *whole = wholes + size_t(i) * kBytes;
+      parts.push_back({whole + size_t(host.rank()) * kBytes / 2, whole,
+                       kCount / 2, DataType::F32, 0});
+    }
+    const auto enqueue = [&](const std::vector<Transfer> &some) {
+      library->enqueue(Stream::Gather, queues[Stream::Gather],
+                       Collective::AllGather, Reduction::Sum, some);
+    };
+    const int64_t before = bench::countCollectives();
+    enqueue(parts);
+    EXPECT_EQ(bench::countCollectives(), before + 1);
+    for (const Transfer &part : parts)
+      enqueue({part});
+    EXPECT_EQ(bench::countCollectives(), before + 4);
+    library->check();
+    memory.release(wholes);
+  });
+  EXPECT_EQ(errors, std::vector<std::string>(2));
+  expectNoHang();
+}
+
 TEST_F(BenchNccl, AnErrorEndsItsGroup) {
   const Program program = makeProgram(1);
   onThreads(1, [&](Communicator &host) {

@@ -120,6 +120,7 @@ struct Group {
   std::vector<ncclComm_t> aborts;
 };
 thread_local Group group;
+thread_local int64_t collectives = 0;
 /// The communicators of this thread's device.
 thread_local std::vector<std::shared_ptr<Side>> open;
 
@@ -171,6 +172,7 @@ bool isOneWay(const std::vector<Part> &parts) {
 }
 
 void launch(const Group::Call &call) {
+  ++collectives;
   const std::shared_ptr<Side> side = call.side;
   if (side->world->family && !isOneWay(call.parts))
     checkOrder(*side);
@@ -279,6 +281,8 @@ void zrt::bench::setWindows(int rank, Windows windows) {
 }
 
 int zrt::bench::openGroups() { return group.depth; }
+
+int64_t zrt::bench::countCollectives() { return collectives; }
 
 ncclResult_t ncclGetVersion(int *version) {
   *version = NCCL_VERSION_CODE;

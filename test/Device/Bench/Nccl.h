@@ -4,10 +4,16 @@
 
 #include "include/nccl.h"
 
+#include <cstdint>
+
 namespace zrt::bench {
 
 /// Groups that this thread has begun and not ended.
 int openGroups();
+
+/// What this thread has launched: calls of a group on one communicator and
+/// stream are one launch.
+int64_t countCollectives();
 
 /// What becomes of the windows of a rank.
 enum class Windows { Come, Fail, NeverCome };
