@@ -223,9 +223,7 @@ void addApproximation(Opcodes &to, const std::string &name) {
   addUnary<float, Flushed<Compute>>(to, name + ".approx.ftz.f32");
 }
 
-} // namespace
-
-void addArithmetic(Opcodes &to) {
+void addIntegers(Opcodes &to) {
   addInteger<int16_t>(to, "s16");
   addInteger<uint16_t>(to, "u16");
   addInteger<int32_t>(to, "s32");
@@ -247,16 +245,9 @@ void addArithmetic(Opcodes &to) {
   addShiftRight<uint32_t>(to, "u32");
   addShiftRight<int64_t>(to, "s64");
   addShiftRight<uint64_t>(to, "u64");
-  addBinary<bool, And>(to, "and.pred");
-  addBinary<bool, Or>(to, "or.pred");
-  addBinary<bool, Xor>(to, "xor.pred");
-  addUnary<bool, Invert>(to, "not.pred");
-  addUnary<uint32_t, Ones>(to, "popc.b32");
-  addUnary<uint32_t, LeadingZeros>(to, "clz.b32");
-  to["bfi.b32"].run = insertBits<uint32_t>;
-  to["bfi.b64"].run = insertBits<uint64_t>;
-  to["bmsk.clamp.b32"].run = makeMask;
-  to["prmt.b32"].run = permute;
+}
+
+void addFloats(Opcodes &to) {
   addFloat<float>(to, "f32");
   addFloat<double>(to, "f64");
   addTernary<float, FusedInMode<FE_DOWNWARD>>(to, "fma.rm.f32");
@@ -269,6 +260,23 @@ void addArithmetic(Opcodes &to) {
   addApproximation<Sine>(to, "sin");
   addApproximation<Cosine>(to, "cos");
   addUnary<float, HyperbolicTangent>(to, "tanh.approx.f32");
+}
+
+} // namespace
+
+void addArithmetic(Opcodes &to) {
+  addIntegers(to);
+  addFloats(to);
+  addBinary<bool, And>(to, "and.pred");
+  addBinary<bool, Or>(to, "or.pred");
+  addBinary<bool, Xor>(to, "xor.pred");
+  addUnary<bool, Invert>(to, "not.pred");
+  addUnary<uint32_t, Ones>(to, "popc.b32");
+  addUnary<uint32_t, LeadingZeros>(to, "clz.b32");
+  to["bfi.b32"].run = insertBits<uint32_t>;
+  to["bfi.b64"].run = insertBits<uint64_t>;
+  to["bmsk.clamp.b32"].run = makeMask;
+  to["prmt.b32"].run = permute;
 }
 
 } // namespace zrt::ptx

@@ -51,6 +51,7 @@ cudaError_t launch(const void *kernel, dim3 grid, dim3 block, void **arguments,
 
 } // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): CUDA's own names.
 extern "C" {
 
 void **__cudaRegisterFatBinary(void *) {
@@ -137,3 +138,4 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t *, cudaLibrary_t, const char *) {
 cudaError_t cudaLibraryUnload(cudaLibrary_t) { return cudaSuccess; }
 
 } // extern "C"
+// NOLINTEND(readability-identifier-naming)
