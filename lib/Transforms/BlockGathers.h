@@ -1,5 +1,4 @@
-//===- BlockGathers.h - the gathers of a block, as plans see them -*- C++
-//-*-===//
+//===- BlockGathers.h - what plans know of gathers --------------*- C++ -*-===//
 #ifndef ZERO_LIB_TRANSFORMS_BLOCKGATHERS_H
 #define ZERO_LIB_TRANSFORMS_BLOCKGATHERS_H
 
