@@ -106,7 +106,7 @@ Movement planInsertSlice(const KernelSpec &spec) {
 }
 
 /// Writes `value` as an element of `type`; returns its bytes.
-std::string elementOf(DataType type, double value) {
+std::string elementOf(const KernelSpec &spec, DataType type, double value) {
   std::string bytes(sizeOf(type), '\0');
   auto put = [&](auto element) {
     std::memcpy(bytes.data(), &element, sizeof(element));
@@ -131,11 +131,12 @@ std::string elementOf(DataType type, double value) {
   case DataType::I64:
     return put(static_cast<int64_t>(value));
   }
-  __builtin_unreachable(); // a program is read with types of the table only
+  refuse(spec,
+         "unknown element type " + std::to_string(static_cast<int>(type)));
 }
 
 std::string fillOf(const KernelSpec &spec) {
-  return elementOf(spec.results[0].type, spec.real("value"));
+  return elementOf(spec, spec.results[0].type, spec.real("value"));
 }
 
 Movement planPad(const KernelSpec &spec) {
