@@ -1,1 +1,0 @@
-// Carries the precompiled headers; see CMakeLists.txt.
