@@ -73,7 +73,8 @@ EVERYWHERE = (
     ("delay=0.01@1:2:wait.2", 0, ""),
 )
 PROGRAMS = {
-    GPT: ["--stage=3"],
+    # Nothing is joined: gathers have the names above.
+    GPT: ["--stage=3", "--pipeline", "gathers-in-flight=2"],
     FILES: ["--stage=3", "--pipeline", "offload-optimizer=nvme nvme-path={folder} "
             "nvme-min-bytes=0 pipeline-updates=true sub-group-size=3000"],
     "stage0": ["--stage=0"],
