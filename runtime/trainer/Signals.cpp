@@ -42,6 +42,9 @@ StopSignals::~StopSignals() {
   const timespec now{};
   while (::sigtimedwait(&signals, nullptr, &now) > 0 || errno == EINTR) {
   }
+  // A launcher tells one rank after the other, and those that the first one has
+  // stopped have ended well when they are told.
+  sigaddset(&previousMask, SIGTERM);
   ::pthread_sigmask(SIG_SETMASK, &previousMask, nullptr);
 }
 

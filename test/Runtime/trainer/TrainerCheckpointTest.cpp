@@ -302,6 +302,21 @@ TEST_F(TrainerCheckpoint, ASignalWaitsForTheOneThatIsWritten) {
   EXPECT_EQ(found.back(), int64_t(losses().size()));
 }
 
+/// A launcher tells one rank after the other, and those that the first one has
+/// stopped may be about to end.
+TEST(StopSignals, SigtermDoesNotEndAProcessBehindThem) {
+  {
+    StopSignals signals;
+  }
+  ::kill(::getpid(), SIGTERM);
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  int number = 0;
+  ::sigwait(&signals, &number);
+  EXPECT_EQ(number, SIGTERM);
+}
+
 /// Copies count where memory is counted.
 TEST_F(TrainerCheckpoint, WithoutMemoryForACopyTrainingWaits) {
   const Program program = makeFakeProgram(2, 2);
