@@ -23,8 +23,8 @@ class StopSignals {
 public:
   /// Throws std::system_error where no thread can be started.
   StopSignals();
-  /// Signals that are still pending are dropped. SIGTERM stays blocked until the
-  /// process ends.
+  /// Signals that are still pending are dropped. SIGTERM stays blocked until
+  /// the process ends.
   ~StopSignals();
   StopSignals(const StopSignals &) = delete;
   StopSignals &operator=(const StopSignals &) = delete;

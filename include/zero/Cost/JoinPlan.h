@@ -25,11 +25,12 @@ struct JoinFacts {
 /// travels with; itself where it is the first.
 ///
 /// A gather travels with those before it while that saves 2 % of the time of
-/// all of them, as long as `limits` allow for it what they allow for a prefetch:
-/// it is gathered ahead of its use where the first one is needed. Where the
-/// block, with starts in time, takes longer than with none joined, by more than
-/// `kTolerance`, or holds a quarter more elements at once, fewer come early with
-/// each first one: half of what the block held, or half of that, and so on.
+/// all of them, as long as `limits` allow for it what they allow for a
+/// prefetch: it is gathered ahead of its use where the first one is needed.
+/// Where the block, with starts in time, takes longer than with none joined, by
+/// more than `kTolerance`, or holds a quarter more elements at once, fewer come
+/// early with each first one: half of what the block held, or half of that, and
+/// so on.
 SmallVector<size_t> joinGathers(ArrayRef<GatherUse> gathers,
                                 const JoinFacts &facts,
                                 const PrefetchLimits &limits,
