@@ -211,9 +211,13 @@ LogicalResult CommandBuilder::startCollective(CollectiveOpInterface op,
   for (const CollectivePart &part : op.getParts(state, buffers)) {
     const AsyncBuffer &send = buffers[part.send.buffer];
     const AsyncBuffer &receive = buffers[part.receive.buffer];
+    std::optional<zrt::DataType> type = toDataType(send.type);
+    if (!type)
+      return op->emitOpError("sends elements of ")
+             << send.type << ", which no communicator takes";
     parts.push_back({refer(op, send, at[part.send.buffer], part.send),
                      refer(op, receive, at[part.receive.buffer], part.receive),
-                     static_cast<uint64_t>(part.count), *toDataType(send.type),
+                     static_cast<uint64_t>(part.count), *type,
                      static_cast<int32_t>(part.root)});
   }
   auto start = cast<AsyncOpInterface>(op.getOperation());

@@ -238,6 +238,9 @@ LogicalResult CommandBuilder::visitKernel(Operation &op, zrt::KernelSpec spec) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type) // A scalar is part of the description.
       return success();
+    if (!toDataType(type.getElementType()))
+      return op.emitOpError("has a value of type ")
+             << type << ", which no kernel takes";
     AtAttr place = placeOf(value);
     if (!place)
       return op.emitOpError(

@@ -46,13 +46,17 @@ LogicalResult CommandBuilder::startTransfer(AsyncOpInterface start,
   const AsyncBuffer &buffer = buffers.front();
   AtAttr at =
       send ? placeOf(send.getValue()) : state.getPlaces(start, buffers).front();
+  std::optional<zrt::DataType> type = toDataType(buffer.type);
+  if (!type)
+    return start->emitOpError("moves elements of ")
+           << buffer.type << ", which no communicator takes";
   // A value comes from the stage before, and its gradient from the one behind.
   const int64_t step = (send != nullptr) == isBack ? mesh.stages() - 1 : 1;
   const int64_t stage = (mesh.stage + step) % mesh.stages();
   zrt::Command &command =
       newTransfer(start, stage, send != nullptr,
                   refer(start, buffer, at, {0, 0, buffer.elements}),
-                  buffer.elements, *toDataType(buffer.type), start.getLabel());
+                  buffer.elements, *type, start.getLabel());
   command.traffic = zrt::TrafficClass::Activation;
   command.stream = toRuntime(start.getStream());
   command.ticket = tickets.number(start);

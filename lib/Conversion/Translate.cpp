@@ -424,6 +424,11 @@ void Translator::reportMemory() {
 FailureOr<zrt::Program> Translator::run() {
   translateTraining();
   translatePartitions();
+  if (program.partitions.size() > zrt::kMaxGroups)
+    return emitError(step.getLoc())
+               << "found " << program.partitions.size()
+               << " partitions, wanted at most " << zrt::kMaxGroups,
+           failure();
   if (failed(translateParameters()))
     return failure();
   translateStoredTensors();

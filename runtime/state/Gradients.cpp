@@ -3,6 +3,7 @@
 #include "state/Pieces.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <vector>
 
 using namespace zrt;
@@ -16,12 +17,11 @@ bool zrt::judgesGradients(const Program &program, const Command &command) {
 }
 
 /// What is left of the mean over ranks after the reductions.
-/// \pre The program judges gradients.
 static double divisorOf(const Program &program) {
-  return std::find_if(
-             program.kernels.begin(), program.kernels.end(),
-             [](const KernelSpec &kernel) { return kernel.name == kJudge; })
-      ->real("divisor", 1);
+  for (const KernelSpec &kernel : program.kernels)
+    if (kernel.name == kJudge)
+      return kernel.real("divisor", 1);
+  throw std::runtime_error("the program judges no gradients");
 }
 
 bool zrt::measuresGradients(const Program &program, const Command &command) {

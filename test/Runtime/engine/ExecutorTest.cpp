@@ -1,4 +1,5 @@
 // The executor on hand-made programs.
+#include "../MessageOf.h"
 #include "FakeProgram.h"
 
 #include "state/Arenas.h"
@@ -25,15 +26,6 @@ struct Alone {
   KernelContext context;
   std::optional<Executor> executor;
 };
-
-std::string messageOf(const std::function<void()> &function) {
-  try {
-    function();
-  } catch (const std::exception &error) {
-    return error.what();
-  }
-  return "(no error)";
-}
 
 TEST(Executor, RunsCommandsInOrder) {
   const Program program = makeFakeProgram(1, 1);
