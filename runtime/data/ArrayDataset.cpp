@@ -126,7 +126,6 @@ void checkAlignment(const BoundArrays &arrays) {
 }
 
 /// Sets what the arrays' first dimensions agree on. Throws where they do not.
-/// The first input has the micro-batch, and so samples.
 void countSamples(BoundArrays &arrays) {
   const BoundArray *first = nullptr;
   for (const BoundArray &bound : arrays.byInput) {
@@ -152,6 +151,9 @@ void countSamples(BoundArrays &arrays) {
                                " samples, '" + first->array->name + "' has " +
                                std::to_string(arrays.count));
   }
+  if (!first)
+    throw std::runtime_error(quoted(arrays.file->path()) +
+                             " has no array of samples: all are shared");
 }
 
 class ArrayDataset : public Dataset {
