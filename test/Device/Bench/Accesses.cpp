@@ -90,6 +90,20 @@ size_t zrt::bench::allocatedBytes() {
   return inUse;
 }
 
+Touched zrt::bench::touchedOf(const void *allocation) {
+  const std::lock_guard<std::mutex> lock(deviceMutex);
+  const Allocation &found = allocations.at(numberOf(allocation));
+  Touched touched;
+  for (size_t i = 0; i < found.bytes; ++i)
+    for (const Touch *each : {&found.cells[i].read, &found.cells[i].write})
+      if (each->phase) {
+        touched.end = i + 1;
+        touched.isWritten |= each == &found.cells[i].write;
+        touched.lines.insert(each->line);
+      }
+  return touched;
+}
+
 /// The bytes' cells; null where they are no memory of the device.
 static Cell *cellsOf(const void *address, size_t bytes) {
   const uintptr_t begin = numberOf(address);

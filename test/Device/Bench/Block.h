@@ -98,6 +98,14 @@ bool release(void *address);
 bool isAllocated(const void *address, size_t bytes);
 size_t allocatedBytes();
 
+/// What launches have touched of an allocation.
+struct Touched {
+  size_t end = 0;           ///< of the last byte
+  bool isWritten = false;   ///< any of them
+  std::set<uint32_t> lines; ///< of the code that was last at each byte
+};
+Touched touchedOf(const void *allocation);
+
 //===----------------------------------------------------------------------===//
 // What a thread of the device calls
 //===----------------------------------------------------------------------===//

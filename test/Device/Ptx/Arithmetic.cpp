@@ -1,6 +1,8 @@
 // Sums, products, quotients, bits and approximations.
 #include "Machine.h"
 
+#include "program/Float16.h"
+
 #include <algorithm>
 #include <cfenv>
 #include <cmath>
@@ -161,6 +163,14 @@ template <typename T> void insertBits(Lane &lane, const Instruction &each) {
   set(lane, o[0], result);
 }
 
+template <typename T> void extractBits(Lane &lane, const Instruction &each) {
+  const Operand *o = each.operands;
+  const uint32_t at = valueOf<uint32_t>(lane, o[2]) & 0xff,
+                 count = valueOf<uint32_t>(lane, o[3]) & 0xff;
+  const T from = at < 8 * sizeof(T) ? valueOf<T>(lane, o[1]) >> at : T(0);
+  set(lane, o[0], count < 8 * sizeof(T) ? from & ((T(1) << count) - 1) : from);
+}
+
 /// A run of ones, from a position, of a width.
 void makeMask(Lane &lane, const Instruction &each) {
   const uint32_t at = valueOf<uint32_t>(lane, each.operands[1]),
@@ -216,6 +226,28 @@ template <typename T> void addFloat(Opcodes &to, const std::string &type) {
   addBinary<T, CopySign>(to, "copysign." + type);
 }
 
+/// Of two f16: f32 holds the result well enough for it to be rounded once.
+template <typename Compute> uint16_t ofHalves(uint32_t a, uint32_t b) {
+  return f32ToF16Portable(
+      Compute()(f16ToF32Portable(uint16_t(a)), f16ToF32Portable(uint16_t(b))));
+}
+template <typename Compute>
+void addHalves(Opcodes &to, const std::string &name) {
+  to[name + ".rn.f16"].run = [](Lane &lane, const Instruction &each) {
+    const Operand *o = each.operands;
+    set(lane, o[0],
+        ofHalves<Compute>(valueOf<uint16_t>(lane, o[1]),
+                          valueOf<uint16_t>(lane, o[2])));
+  };
+  to[name + ".rn.f16x2"].run = [](Lane &lane, const Instruction &each) {
+    const uint32_t a = valueOf<uint32_t>(lane, each.operands[1]),
+                   b = valueOf<uint32_t>(lane, each.operands[2]);
+    set(lane, each.operands[0],
+        uint32_t(ofHalves<Compute>(a, b)) |
+            uint32_t(ofHalves<Compute>(a >> 16, b >> 16)) << 16);
+  };
+}
+
 /// A device's approximations, as near as f32 is.
 template <typename Compute>
 void addApproximation(Opcodes &to, const std::string &name) {
@@ -250,6 +282,9 @@ void addIntegers(Opcodes &to) {
 void addFloats(Opcodes &to) {
   addFloat<float>(to, "f32");
   addFloat<double>(to, "f64");
+  addHalves<Add>(to, "add");
+  addHalves<Subtract>(to, "sub");
+  addHalves<Multiply>(to, "mul");
   addTernary<float, FusedInMode<FE_DOWNWARD>>(to, "fma.rm.f32");
   addTernary<float, FusedInMode<FE_UPWARD>>(to, "fma.rp.f32");
   addTernary<float, FusedInMode<FE_TOWARDZERO>>(to, "fma.rz.f32");
@@ -275,6 +310,8 @@ void addArithmetic(Opcodes &to) {
   addUnary<uint32_t, LeadingZeros>(to, "clz.b32");
   to["bfi.b32"].run = insertBits<uint32_t>;
   to["bfi.b64"].run = insertBits<uint64_t>;
+  to["bfe.u32"].run = extractBits<uint32_t>;
+  to["bfe.u64"].run = extractBits<uint64_t>;
   to["bmsk.clamp.b32"].run = makeMask;
   to["prmt.b32"].run = permute;
 }

@@ -92,6 +92,13 @@ void floatToHalf(Lane &lane, const Instruction &each) {
   set(lane, each.operands[0],
       f32ToF16Portable(valueOf<float>(lane, each.operands[1])));
 }
+/// The first operand becomes the upper half.
+void floatsToHalves(Lane &lane, const Instruction &each) {
+  const uint32_t high =
+                     f32ToF16Portable(valueOf<float>(lane, each.operands[1])),
+                 low = f32ToF16Portable(valueOf<float>(lane, each.operands[2]));
+  set(lane, each.operands[0], high << 16 | low);
+}
 void brainToFloat(Lane &lane, const Instruction &each) {
   set(lane, each.operands[0],
       uint32_t(valueOf<uint16_t>(lane, each.operands[1])) << 16);
@@ -173,6 +180,7 @@ void addConversions(Opcodes &to) {
   addUnary<float, Saturate>(to, "cvt.sat.f32.f32");
   to["cvt.f32.f16"].run = halfToFloat;
   to["cvt.rn.f16.f32"].run = floatToHalf;
+  to["cvt.rn.f16x2.f32"].run = floatsToHalves;
   to["cvt.f32.bf16"].run = brainToFloat;
   to["cvt.rn.bf16.f32"].run = floatToBrain;
   for (const char *type : {"b16", "u16", "s16"})

@@ -126,7 +126,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int) {
 }
 cudaError_t cudaPeekAtLastError() { return failed(cudaGetLastError()); }
 
-/// Generated kernels are interpreted by ../ptx.py.
+/// Generated kernels are interpreted by GeneratedMain.cpp.
 cudaError_t cudaLibraryLoadData(cudaLibrary_t *, const void *, cudaJitOption *,
                                 void **, unsigned, cudaLibraryOption *, void **,
                                 unsigned) {

@@ -145,6 +145,17 @@ TEST_F(Ptx, FlushesWhereAnApproximationDoes) {
   EXPECT_GT(floatOf("mov.f32 %f1, 0fC3020000; ex2.approx.f32 %f9, %f1;"), 0);
 }
 
+TEST_F(Ptx, TakesBitsAndHalvesApart) {
+  EXPECT_EQ(resultOf("mov.u32 %r5, 0xabcd; bfe.u32 %r9, %r5, 4, 8;"), 0xbcu);
+  EXPECT_EQ(resultOf("mov.u32 %r5, 0xabcd; bfe.u32 %r9, %r5, 8, 32;"), 0xabu);
+  EXPECT_EQ(resultOf("mov.u32 %r5, 0x3c004000; mov.u32 %r6, 0x3c004200;"
+                     "add.rn.f16x2 %r9, %r5, %r6;"),
+            0x40004500u);
+  EXPECT_EQ(resultOf("mov.f32 %f1, 0f3F800000; mov.f32 %f2, 0f40000000;"
+                     "cvt.rn.f16x2.f32 %r9, %f1, %f2;"),
+            0x3c004000u);
+}
+
 /// Whom a lane takes its value of, and whether it is told that there is one.
 TEST_F(Ptx, ShufflesWithinSegments) {
   const auto taken = [&](const std::string &way, const std::string &rest) {

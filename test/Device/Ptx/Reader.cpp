@@ -75,6 +75,8 @@ void Reader::readHead(const Pending &text) {
         alignment = size_t(zrt::ptx::bitsOf(head, head.next()));
       size_t bytes = bytesOfType(head, head.next());
       alignment = std::max(alignment, bytes);
+      if (head.take(".ptr") && head.take(".align")) // of what it points to
+        head.next();
       const std::string name(head.next());
       if (head.peek() == "[") {
         head.next();
