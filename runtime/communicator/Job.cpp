@@ -13,6 +13,8 @@ Job::~Job() = default;
 
 /// How long peers are told of a rank that is gone: it never leaves.
 static constexpr double kLostSeconds = 0.3;
+/// How long the end of a job that has failed may take.
+static constexpr double kEndSeconds = 5;
 
 void Job::setSize(int rank, int ranks) {
   ownRank = rank;
@@ -124,11 +126,33 @@ void Job::abort(int rank, int ranks, const std::string &what) {
   }
   // Peers that have said the same need not be waited for.
   say(/*leaving=*/true, "");
-  awaitPeersLeaving(2);
+  const bool allLeave = awaitPeersLeaving(2);
   // The launcher is busy with the rank that is gone, and would take seconds.
   if (isLost)
     std::_Exit(1);
+  if (allLeave)
+    endWithPeers();
   kill();
+}
+
+/// A launcher that has to end other processes while they end by themselves may
+/// never return: Open MPI's does not, some of the time. It need not end any.
+void Job::endWithPeers() {
+  for (Progressing *communicator : communicators)
+    communicator->cancel();
+  exitWithin(kEndSeconds);
+  isFinal = true;
+  close();
+  std::_Exit(1);
+}
+
+/// Ends this process if it is still there then: what connects the processes can
+/// wait for a peer that is gone.
+void Job::exitWithin(double seconds) {
+  std::thread([seconds] {
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    std::_Exit(1);
+  }).detach();
 }
 
 void Job::finalize() {
@@ -145,6 +169,8 @@ void Job::finalize() {
     std::fflush(stderr);
     kill();
   }
+  if (hasFailed)
+    exitWithin(kEndSeconds);
   isFinal = true;
   close();
 }

@@ -89,6 +89,8 @@ protected:
 private:
   void say(bool leaving, const std::string &text);
   bool awaitPeersLeaving(double seconds);
+  [[noreturn]] void endWithPeers();
+  static void exitWithin(double seconds);
 
   std::recursive_mutex mutex;
   bool isFinal = false;

@@ -235,7 +235,8 @@ void MpiJob::kill() {
 void MpiJob::close() {
   mpi().Cancel(&listening);
   mpi().Wait(&listening, MPI_STATUS_IGNORE);
-  if (ownsMpi)
+  // MPI wants this of the thread that began it.
+  if (ownsMpi && std::this_thread::get_id() == thread)
     mpi().Finalize();
 }
 
