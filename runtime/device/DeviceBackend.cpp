@@ -108,9 +108,9 @@ DeviceBackend::~DeviceBackend() {
 }
 
 void DeviceBackend::destroyStep() {
-  if (step)
-    parts.device->destroy(step);
-  step = nullptr;
+  for (Device::Graph *graph : {&step, &repeated})
+    if (Device::Graph made = std::exchange(*graph, nullptr))
+      parts.device->destroy(made);
 }
 
 /// The graph first: NCCL ends a communicator only when no graph holds it.
@@ -170,10 +170,13 @@ void DeviceBackend::unpackInputs(int micro) {
 void DeviceBackend::runStep() {
   if (program.pipeline.isCut())
     return runStage();
-  for (int micro = 0; micro < program.training.accumulation; ++micro) {
+  const int64_t last = program.training.accumulation - 1;
+  endsMicros = true;
+  for (int micro = 0; micro <= last; ++micro) {
     unpackControl(micro);
     unpackInputs(micro);
     executor.runMicro(micro);
+    endsMicros &= micro == last || executor.isIdle();
   }
   executor.runApply();
 }
@@ -196,19 +199,49 @@ void DeviceBackend::runStage() {
 
 /// Nothing of an earlier update may be in flight: a graph waits for nothing
 /// from outside, and ends with all that it began.
-void DeviceBackend::captureStep() {
-  const Traffic before = executor.traffic();
+Device::Graph DeviceBackend::capture(const std::function<void()> &body) {
   parts.device->beginCapture(compute());
   try {
-    runStep();
+    body();
     executor.drain();
-    step = parts.device->endCapture(compute());
+    return parts.device->endCapture(compute());
   } catch (...) {
     parts.device->abandonCapture(compute());
     executor.forget();
     throw;
   }
-  sentInStep = executor.traffic() - before;
+}
+
+/// A graph of all micro-batches grows with their number, and so do the memory
+/// that it takes and the time until it is made.
+void DeviceBackend::captureStep() {
+  const int64_t micros = program.training.accumulation;
+  const Traffic before = executor.traffic();
+  sentInStep = {};
+  if (!program.pipeline.isCut() && micros > 2 && endsMicros) {
+    repeated = capture([this] { executor.runMicro(0); });
+    const Traffic ofOne = executor.traffic() - before;
+    for (int64_t i = 2; i < micros; ++i)
+      sentInStep += ofOne;
+    step = capture([&] {
+      executor.runMicro(micros - 1);
+      executor.runApply();
+    });
+  } else {
+    step = capture([this] { runStep(); });
+  }
+  sentInStep += executor.traffic() - before;
+}
+
+void DeviceBackend::launchGraphs() {
+  const int64_t micros = program.training.accumulation;
+  for (int micro = 0; repeated && micro < micros; ++micro) {
+    unpackControl(micro);
+    unpackInputs(micro);
+    if (micro + 1 < micros)
+      parts.device->launch(repeated, compute());
+  }
+  parts.device->launch(step, compute());
 }
 
 /// All ranks have a graph, or none has: where one cannot make it, all go on
@@ -250,7 +283,7 @@ void DeviceBackend::launchStep() {
     return;
   }
   executor.drain();
-  parts.device->launch(step, compute());
+  launchGraphs();
   sent += sentInStep;
 }
 
@@ -296,10 +329,10 @@ double DeviceBackend::repeatGraph(int64_t times) {
         "--repeat-graph: no update was a graph: train for two updates at "
         "least, without --eager and with collectives that a graph can hold");
   executor.drain();
-  parts.device->launch(step, compute());
+  launchGraphs();
   parts.device->record(begun, compute());
   for (int64_t i = 0; i < times; ++i)
-    parts.device->launch(step, compute());
+    launchGraphs();
   finish();
   return parts.device->elapsed(begun, finished) / double(times);
 }

@@ -4,7 +4,10 @@
 // of the control block and the inputs. An update then is one copy of all
 // packets, the micro-batches, which each move their packet into place, the
 // apply region, and one copy of the control block back. Nothing between these
-// copies looks at the host, so all of it is one graph. A stage of a pipeline
+// copies looks at the host, so all of it is one graph; or two, where there are
+// more than two micro-batches and none leaves anything running for the next:
+// one of a micro-batch, launched again and again, and one of the last and of
+// apply. Packets are moved into place between them. A stage of a pipeline
 // has passes in place of micro-batches: the first of a micro-batch moves its
 // inputs into place, and each the control block.
 #ifndef ZERO_RUNTIME_DEVICE_DEVICEBACKEND_H
@@ -79,7 +82,9 @@ private:
   void runStep();
   void runStage();
   void tryCapture();
+  Device::Graph capture(const std::function<void()> &body);
   void captureStep();
+  void launchGraphs();
   bool isGraph() const;
   void launchStep();
   void runUpdate();
@@ -108,9 +113,12 @@ private:
   std::string planned;           ///< what was done after it
   double secondsOfUpdate = 0;
   int exceptions; ///< in flight when it was made
+  /// Of an update, or of what comes behind the launches of `repeated`.
   Device::Graph step = nullptr;
+  Device::Graph repeated = nullptr; ///< of one micro-batch; null: there is none
+  bool endsMicros = false;          ///< nothing runs on from one into the next
   int64_t updates = 0;
-  Traffic sent, sentInStep; ///< the latter by one launch of the graph
+  Traffic sent, sentInStep; ///< the latter by the graphs of an update
 };
 
 } // namespace zrt

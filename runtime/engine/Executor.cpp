@@ -497,6 +497,12 @@ void Executor::drain() {
   }
 }
 
+bool Executor::isIdle() const {
+  return std::all_of(started.begin(), started.end(),
+                     [](const Communicator *owner) { return !owner; }) &&
+         std::all_of(done.begin(), done.end(), [](char each) { return !each; });
+}
+
 void Executor::forget() {
   for (size_t i = 0; i < tickets.size(); ++i)
     if (Communicator *owner = std::exchange(started[i], nullptr))

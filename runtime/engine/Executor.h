@@ -98,6 +98,8 @@ public:
   /// Waits for every operation that a region left running for the next one,
   /// so that parameters may be read from outside.
   void drain();
+  /// No region has left an operation running for the next one.
+  bool isIdle() const;
   /// Gives up every operation that was started, of which nothing will be done:
   /// that of a graph which was not made. Where operations are queued.
   void forget();

@@ -468,6 +468,47 @@ TEST_F(OneKernel, RepeatsItsGraphForMeasuring) {
   EXPECT_EQ(device->counts.launches, launches + 7);
 }
 
+/// A graph of one micro-batch, launched for all but the last, whose own holds
+/// the end of the update.
+TEST_F(OneKernel, ManyMicroBatchesAreLaunchesOfOneGraph) {
+  program.training.accumulation = 5;
+  make(/*graph=*/true);
+  update(*backend);
+  const int64_t before = runs;
+  update(*backend);
+  EXPECT_EQ(runs, before + 2);
+  EXPECT_EQ(device->counts.captures, 2);
+  EXPECT_EQ(device->counts.launches, 5);
+  update(*backend);
+  EXPECT_EQ(device->counts.launches, 10);
+}
+
+/// What a micro-batch leaves running for the next, the graph keeps so.
+TEST_F(OneKernel, MicroBatchesThatRunOnAreOneGraph) {
+  program.training.accumulation = 5;
+  std::vector<Command> &commands = program.micro.commands;
+  commands.insert(commands.begin(), commands.back());
+  commands.pop_back();
+  make(/*graph=*/true);
+  update(*backend);
+  update(*backend);
+  EXPECT_EQ(device->counts.captures, 1);
+  EXPECT_EQ(device->counts.launches, 1);
+}
+
+TEST_F(OneKernel, AFailureInTheSecondGraphEndsCleanly) {
+  program.training.accumulation = 5;
+  make(/*graph=*/false);
+  update(*backend);
+  failsAt = runs + 2;
+  update(*backend);
+  EXPECT_NE(told.find("the step does not become a graph: test"),
+            std::string::npos)
+      << told;
+  EXPECT_EQ(device->counts.launches, 0);
+  update(*backend);
+}
+
 /// Traced updates are no graph; those after them are again.
 TEST_F(OneKernel, TimesEveryCommandOnItsQueue) {
   struct Row {
