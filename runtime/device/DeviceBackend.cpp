@@ -99,7 +99,7 @@ DeviceBackend::~DeviceBackend() {
   // Memory is released only when the device is done with what it holds.
   if (std::uncaught_exceptions() > exceptions)
     giveUp();
-  destroyStep();
+  destroyGraphs();
   if (files)
     files->abandon();
   parts.device->destroy(begun);
@@ -107,15 +107,9 @@ DeviceBackend::~DeviceBackend() {
   parts.device->release(staged);
 }
 
-void DeviceBackend::destroyStep() {
-  for (Device::Graph *graph : {&step, &repeated})
-    if (Device::Graph made = std::exchange(*graph, nullptr))
-      parts.device->destroy(made);
-}
-
 /// The graph first: NCCL ends a communicator only when no graph holds it.
 void DeviceBackend::giveUp() {
-  destroyStep();
+  destroyGraphs();
   parts.collectives->abort();
 }
 
@@ -168,6 +162,8 @@ void DeviceBackend::unpackInputs(int micro) {
 }
 
 void DeviceBackend::runStep() {
+  if (executor.hasPostponed())
+    executor.startPostponed();
   if (program.pipeline.isCut())
     return runStage();
   const int64_t last = program.training.accumulation - 1;
@@ -197,99 +193,30 @@ void DeviceBackend::runStage() {
   executor.runApply();
 }
 
-/// Nothing of an earlier update may be in flight: a graph waits for nothing
-/// from outside, and ends with all that it began.
-Device::Graph DeviceBackend::capture(const std::function<void()> &body) {
-  parts.device->beginCapture(compute());
-  try {
-    body();
-    executor.drain();
-    return parts.device->endCapture(compute());
-  } catch (...) {
-    parts.device->abandonCapture(compute());
-    executor.forget();
-    throw;
-  }
-}
-
-/// A graph of all micro-batches grows with their number, and so do the memory
-/// that it takes and the time until it is made.
-void DeviceBackend::captureStep() {
-  const int64_t micros = program.training.accumulation;
-  const Traffic before = executor.traffic();
-  sentInStep = {};
-  if (!program.pipeline.isCut() && micros > 2 && endsMicros) {
-    repeated = capture([this] { executor.runMicro(0); });
-    const Traffic ofOne = executor.traffic() - before;
-    for (int64_t i = 2; i < micros; ++i)
-      sentInStep += ofOne;
-    step = capture([&] {
-      executor.runMicro(micros - 1);
-      executor.runApply();
-    });
-  } else {
-    step = capture([this] { runStep(); });
-  }
-  sentInStep += executor.traffic() - before;
-}
-
-void DeviceBackend::launchGraphs() {
-  const int64_t micros = program.training.accumulation;
-  for (int micro = 0; repeated && micro < micros; ++micro) {
-    unpackControl(micro);
-    unpackInputs(micro);
-    if (micro + 1 < micros)
-      parts.device->launch(repeated, compute());
-  }
-  parts.device->launch(step, compute());
-}
-
-/// All ranks have a graph, or none has: where one cannot make it, all go on
-/// command by command.
-void DeviceBackend::tryCapture() {
-  try {
-    return together(*parts.host, [this] { captureStep(); });
-  } catch (const CommunicationError &) {
-    throw;
-  } catch (const std::exception &error) {
-    if (parts.graph)
-      throw;
-    if (parts.tell && !dynamic_cast<const PeerError *>(&error))
-      parts.tell(std::string("the step does not become a graph: ") +
-                 error.what() +
-                 "; all ranks queue its commands one by one (--eager), which "
-                 "costs time on the host");
-  }
-  destroyStep();
-  parts.eager = true;
+bool DeviceBackend::canBeGraph() const {
+  return !parts.eager && parts.collectives->isCapturable() && !times.isOn();
 }
 
 /// The first update runs as it is, so that libraries load and connect what they
-/// need; the second becomes the graph that it and all others launch.
-bool DeviceBackend::isGraph() const {
-  return !parts.eager && parts.collectives->isCapturable() && updates > 0 &&
-         !times.isOn();
-}
+/// need; the second becomes the graphs that it and all others launch.
+bool DeviceBackend::isGraph() const { return canBeGraph() && updates > 0; }
 
 void DeviceBackend::launchStep() {
-  if (isGraph() && !step) {
-    executor.drain();
-    tryCapture();
+  executor.setPostpones(canBeGraph());
+  if (isGraph()) {
+    executor.waitForStarted();
+    if (areCaptured() || tryCapture())
+      return launchGraphs();
+    executor.setPostpones(false);
   }
-  if (!isGraph()) {
-    const Traffic before = executor.traffic();
-    runStep();
-    sent += executor.traffic() - before;
-    return;
-  }
-  executor.drain();
-  launchGraphs();
-  sent += sentInStep;
+  const Traffic before = executor.traffic();
+  runStep();
+  sent += executor.traffic() - before;
 }
 
 /// A command that fails is named where it is queued; in a graph, nothing is.
 void DeviceBackend::runUpdate() {
-  const bool hadGraph = step && isGraph();
+  const bool hadGraph = !graphs.empty() && isGraph();
   try {
     launchStep();
     ++updates;
@@ -309,6 +236,8 @@ void DeviceBackend::runUpdate() {
 void DeviceBackend::update(const FillMicro &fill) {
   for (int micro = 0; micro < program.training.accumulation; ++micro)
     fillPacket(micro, fill);
+  if (times.isOn()) // of which only this update's operations are reported
+    drain();
   times.beginUpdate();
   parts.device->record(begun, compute());
   parts.device->copy(staged, packets.data(), allPackets, compute());
@@ -319,22 +248,6 @@ void DeviceBackend::update(const FillMicro &fill) {
     drain();
     times.report();
   }
-}
-
-/// The first launch is not timed: those that are find the device at work, so
-/// that the host's part of a launch is hidden by the one before.
-double DeviceBackend::repeatGraph(int64_t times) {
-  if (!step)
-    throw std::runtime_error(
-        "--repeat-graph: no update was a graph: train for two updates at "
-        "least, without --eager and with collectives that a graph can hold");
-  executor.drain();
-  launchGraphs();
-  parts.device->record(begun, compute());
-  for (int64_t i = 0; i < times; ++i)
-    launchGraphs();
-  finish();
-  return parts.device->elapsed(begun, finished) / double(times);
 }
 
 /// The control block comes to the host.

@@ -4,12 +4,15 @@
 // of the control block and the inputs. An update then is one copy of all
 // packets, the micro-batches, which each move their packet into place, the
 // apply region, and one copy of the control block back. Nothing between these
-// copies looks at the host, so all of it is one graph; or two, where there are
-// more than two micro-batches and none leaves anything running for the next:
-// one of a micro-batch, launched again and again, and one of the last and of
-// apply. Packets are moved into place between them. A stage of a pipeline
-// has passes in place of micro-batches: the first of a micro-batch moves its
-// inputs into place, and each the control block.
+// copies looks at the host, so all of it is a graph. A stage of a pipeline has
+// passes in place of micro-batches: the first of a micro-batch moves its inputs
+// into place, and each the control block.
+//
+// A graph waits for nothing from outside, and ends with all that it began. So
+// what apply would leave running for the next update, gathers of what it has
+// updated, begins that update's graph instead. And where no micro-batch leaves
+// anything running for the next, there is a graph of one, which is launched
+// again and again, and another one of the last and apply.
 #ifndef ZERO_RUNTIME_DEVICE_DEVICEBACKEND_H
 #define ZERO_RUNTIME_DEVICE_DEVICEBACKEND_H
 
@@ -18,6 +21,9 @@
 #include "engine/Backend.h"
 
 #include <functional>
+#include <map>
+#include <utility>
+#include <vector>
 
 namespace zrt {
 
@@ -81,16 +87,28 @@ private:
   void unpackInputs(int micro);
   void runStep();
   void runStage();
-  void tryCapture();
-  Device::Graph capture(const std::function<void()> &body);
-  void captureStep();
+  /// What a graph holds: an update, a micro-batch, or the last one and apply.
+  enum class Piece { Update, Micro, Last };
+  /// With what the update before has postponed, or without.
+  using Begun = std::pair<Piece, bool>;
+  struct Captured {
+    Device::Graph graph = nullptr;
+    Traffic sent; ///< by a launch
+  };
+  std::vector<Begun> pieces() const;
+  void runPiece(Piece piece);
+  bool areCaptured() const;
+  bool tryCapture();
+  void captureAll();
+  Captured capture(Piece piece);
   void launchGraphs();
+  bool canBeGraph() const;
   bool isGraph() const;
   void launchStep();
   void runUpdate();
   void bringBack();
   void finish();
-  void destroyStep();
+  void destroyGraphs();
 
   const Program &program;
   DeviceParts parts;
@@ -113,12 +131,10 @@ private:
   std::string planned;           ///< what was done after it
   double secondsOfUpdate = 0;
   int exceptions; ///< in flight when it was made
-  /// Of an update, or of what comes behind the launches of `repeated`.
-  Device::Graph step = nullptr;
-  Device::Graph repeated = nullptr; ///< of one micro-batch; null: there is none
-  bool endsMicros = false;          ///< nothing runs on from one into the next
+  std::map<Begun, Captured> graphs;
+  bool endsMicros = false; ///< nothing runs on from one into the next
   int64_t updates = 0;
-  Traffic sent, sentInStep; ///< the latter by the graphs of an update
+  Traffic sent;
 };
 
 } // namespace zrt

@@ -90,14 +90,27 @@ public:
   void run(const Turn &pass);
   void runApply();
   void runEvaluate();
+  /// Whether collectives that `apply` leaves running for the next update start
+  /// at its end, or when `startPostponed` is called. What they send and
+  /// receive is nobody else's until they are waited for.
+  void setPostpones(bool postpones) { postponesStarts = postpones; }
+  void startPostponed();
+  /// There are such that have not started since `apply` ran.
+  bool hasPostponed() const { return isPostponed; }
+  /// For who runs regions by other means than this, such as graphs.
+  void setPostponed(bool postponed) { isPostponed = postponed; }
+  /// Whether `runApply` postpones any.
+  bool willPostpone() const;
   /// Runs again what judges the gradients of an update, once they were changed.
   /// Called by all ranks in the command hook, with the command that judges
   /// them.
   void judgeAgain();
 
-  /// Waits for every operation that a region left running for the next one,
-  /// so that parameters may be read from outside.
+  /// Waits for every operation that a region left running for the next one, or
+  /// postponed, so that parameters may be read from outside.
   void drain();
+  /// The same for what has started.
+  void waitForStarted();
   /// No region has left an operation running for the next one.
   bool isIdle() const;
   /// Gives up every operation that was started, of which nothing will be done:
@@ -152,6 +165,8 @@ private:
   void waitForCopies(uint32_t ticket);
   Action planCollective(const Command &command);
   void run(const Region &region);
+  void run(const Action &action, uint32_t number);
+  void count(const Action &action);
   void execute(const Action &action);
   void runKernel(const Action &action);
   void runFaulty(const Action &action);
@@ -186,6 +201,7 @@ private:
   Memory *memory = nullptr;                      ///< else, whose it is
   void *workspace = nullptr;
   size_t workspaceSize = 0;
+  bool postponesStarts = false, isPostponed = false;
   SideCopies *sideCopies = nullptr, *fileCopies = nullptr;
   Traffic sent;
   CommandHook hook;

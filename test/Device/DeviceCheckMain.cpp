@@ -36,6 +36,9 @@ using zrt::testing::ProgramLibrary;
 namespace {
 
 constexpr int kUpdates = 4, kSeed = 7;
+/// Updates after which parameters are complete, as for a checkpoint, which the
+/// next one then finds otherwise than the others do.
+constexpr int kUpdatesUntilDrain = 3;
 
 /// What a run leaves: the bytes of the states and the losses' bits.
 struct Outcome {
@@ -93,6 +96,8 @@ Outcome train(const Program &program, Backend &backend, int rank,
     });
     if (log)
       log->endUpdate();
+    if (update + 1 == kUpdatesUntilDrain)
+      backend.drain();
     outcome.losses.push_back(backend.control().lossSum);
     outcome.losses.push_back(backend.control().norm);
   }

@@ -496,6 +496,36 @@ TEST_F(OneKernel, MicroBatchesThatRunOnAreOneGraph) {
   EXPECT_EQ(device->counts.launches, 1);
 }
 
+/// What apply leaves running begins the next graph, or ends before anything
+/// else looks at it; what comes then has a graph that begins without it.
+TEST_F(OneKernel, WhatApplyLeavesRunningBeginsTheNextGraph) {
+  program.training.accumulation = 1;
+  Command start = program.micro.commands.front();
+  start.ticket = 1;
+  Command wait = program.micro.commands.back();
+  wait.ticket = 1;
+  program.apply.commands = {start};
+  program.micro.commands.insert(program.micro.commands.begin(), wait);
+  make(/*graph=*/true);
+  const auto collectives = [&] { return device->counts.collectives; };
+  update(*backend); // as it is: only the micro-batch's
+  EXPECT_EQ(collectives(), 1);
+  update(*backend); // the graph has both
+  EXPECT_EQ(collectives(), 3);
+  EXPECT_EQ(device->counts.captures, 1);
+  backend->drain();
+  EXPECT_EQ(collectives(), 4);
+  backend->drain();
+  EXPECT_EQ(collectives(), 4);
+  update(*backend);
+  EXPECT_EQ(device->counts.captures, 2);
+  EXPECT_EQ(collectives(), 5);
+  update(*backend);
+  update(*backend);
+  EXPECT_EQ(device->counts.captures, 2);
+  EXPECT_EQ(device->counts.launches, 4);
+}
+
 TEST_F(OneKernel, AFailureInTheSecondGraphEndsCleanly) {
   program.training.accumulation = 5;
   make(/*graph=*/false);
