@@ -14,7 +14,7 @@ Job::~Job() = default;
 /// How long peers are told of a rank that is gone: it never leaves.
 static constexpr double kLostSeconds = 0.3;
 /// How long the end of a job that has failed may take.
-static constexpr double kEndSeconds = 5;
+static constexpr double kEndSeconds = 20;
 
 void Job::setSize(int rank, int ranks) {
   ownRank = rank;
