@@ -205,7 +205,7 @@ void DeviceBackend::launchStep() {
   executor.setPostpones(canBeGraph());
   if (isGraph()) {
     executor.waitForStarted();
-    if (areCaptured() || tryCapture())
+    if (!graphs.empty() || tryCapture())
       return launchGraphs();
     executor.setPostpones(false);
   }

@@ -97,7 +97,6 @@ private:
   };
   std::vector<Begun> pieces() const;
   void runPiece(Piece piece);
-  bool areCaptured() const;
   bool tryCapture();
   void captureAll();
   Captured capture(Piece piece);

@@ -53,16 +53,13 @@ DeviceBackend::Captured DeviceBackend::capture(Piece piece) {
   }
 }
 
-/// The same on all ranks.
-bool DeviceBackend::areCaptured() const {
-  for (const Begun &piece : pieces())
-    if (!graphs.count(piece))
-      return false;
-  return true;
-}
-
+/// Also what an update launches whose parameters are complete, or are not: no
+/// later update has to make a graph, which could fail.
 void DeviceBackend::captureAll() {
-  for (const Begun &piece : pieces()) {
+  std::vector<Begun> all = pieces();
+  if (executor.willPostpone())
+    all.push_back({all.front().first, !all.front().second});
+  for (const Begun &piece : all) {
     if (graphs.count(piece))
       continue;
     executor.setPostponed(piece.second);
