@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <system_error>
 #include <thread>
 
 namespace zrt::processes {
@@ -140,19 +141,25 @@ void Job::abort(int rank, int ranks, const std::string &what) {
 void Job::endWithPeers() {
   for (Progressing *communicator : communicators)
     communicator->cancel();
-  exitWithin(kEndSeconds);
-  isFinal = true;
-  close();
+  if (exitWithin(kEndSeconds)) {
+    isFinal = true;
+    close();
+  }
   std::_Exit(1);
 }
 
 /// Ends this process if it is still there then: what connects the processes can
-/// wait for a peer that is gone.
-void Job::exitWithin(double seconds) {
-  std::thread([seconds] {
-    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-    std::_Exit(1);
-  }).detach();
+/// wait for a peer that is gone. False where no thread can be started for that.
+bool Job::exitWithin(double seconds) {
+  try {
+    std::thread([seconds] {
+      std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+      std::_Exit(1);
+    }).detach();
+    return true;
+  } catch (const std::system_error &) {
+    return false;
+  }
 }
 
 void Job::finalize() {

@@ -90,7 +90,7 @@ private:
   void say(bool leaving, const std::string &text);
   bool awaitPeersLeaving(double seconds);
   [[noreturn]] void endWithPeers();
-  static void exitWithin(double seconds);
+  static bool exitWithin(double seconds);
 
   std::recursive_mutex mutex;
   bool isFinal = false;
