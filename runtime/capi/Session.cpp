@@ -54,13 +54,15 @@ void checkLaunch(const Program &program) {
         launch.variables);
 }
 
-/// Lets copies of parameters follow what was set.
-void refresh(Backend &backend, bool &stale) {
-  if (std::exchange(stale, false))
-    backend.initialize();
-}
-
 } // namespace
+
+void Session::Rank::refresh() {
+  if (!std::exchange(stale, false))
+    return;
+  backend->initialize();
+  if (selfCheck) // which may have seen the copies since
+    selfCheck->forget();
+}
 
 Session::Session(const Compiled &compiled, const Options &asked)
     : own(configured(*compiled.program, asked)), options(asked),
@@ -262,7 +264,7 @@ Session::RankFill Session::fillOf(const std::vector<NamedArray> &arrays,
 
 UpdateReport Session::updateRank(int number, const RankFill &fill) {
   Rank &rank = *ranks[size_t(number)];
-  refresh(*rank.backend, rank.stale);
+  rank.refresh();
   UpdateReport report =
       rank.selfCheck
           ? checkedUpdate(number, fill)
@@ -393,7 +395,7 @@ double Session::evaluate(const std::vector<NamedArray> &arrays,
   double loss = 0;
   runRanks([&](int number) {
     Rank &rank = *ranks[size_t(number)];
-    refresh(*rank.backend, rank.stale);
+    rank.refresh();
     const int64_t index = own.sampleIndex(number);
     // Ranks that compute one model have the same outputs.
     const bool gives = own.mesh.numberOf(own.mesh.samples, number) == 0;

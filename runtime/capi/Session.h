@@ -200,6 +200,9 @@ struct Session::Rank {
   StartingValues start;
   /// Parameters have been set, and copies of them have not followed yet.
   bool stale = false;
+
+  /// Lets them follow.
+  void refresh();
 };
 
 } // namespace zrt

@@ -87,3 +87,12 @@ def test_a_run_that_checks_itself():
             step(odd)
     with pytest.raises(zero.ArgumentError, match="self_check is -1, wanted 0 to"):
         compile_mlp(self_check=-1)
+
+
+def test_copies_that_follow_what_was_set_are_no_fault(tmp_path):
+    bf16 = {"bf16": {"enabled": True}}
+    with compile_mlp(stage=3, ranks=2, self_check=2, config=bf16) as step:
+        step(mlp_batch())
+        step.set_parameter("fc1.w", step.parameter("fc1.w") + 1)
+        step.save_checkpoint(tmp_path)
+        step(mlp_batch())
