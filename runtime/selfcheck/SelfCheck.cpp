@@ -21,8 +21,7 @@ SelfCheck::SelfCheck(const Program &program, Backend &backend, Trainer &trainer,
   if (refused.empty())
     backend.setReview([this](const Again &again) { review(again); });
   else
-    tell("--self-check compares the states of ranks, and computes nothing "
-         "again: " +
+    tell("checks compare the states of ranks, and compute nothing again: " +
          refused);
 }
 
@@ -193,14 +192,16 @@ void SelfCheck::judge(const Attempt &attempt, const Again &again) {
              (source ? ": " + source->what : "") +
              "; nothing was updated: look at the data, or lower the learning "
              "rate" +
-             (every > 1 ? "; --self-check 1 compares all states with those of "
-                          "the update before"
+             (every > 1 ? "; a check of every update compares all states with "
+                          "those of the update before"
                         : ""));
   std::ostringstream text;
-  text << number() << " has a loss of " << lossOf(program, attempt.measures)
-       << " after " << loss.mean() << " on average, and gradients of "
-       << normOf(attempt.measures) << " after " << norm.mean() << same
-       << ": no fault was found";
+  text << number() << " has ";
+  if (!program.replacesGradients) // else there is no loss
+    text << "a loss of " << lossOf(program, attempt.measures) << " after "
+         << loss.mean() << " on average, and ";
+  text << "gradients of " << normOf(attempt.measures) << " after "
+       << norm.mean() << same << ": no fault was found";
   tell(text.str());
 }
 

@@ -168,16 +168,18 @@ class Step:
         return self._update(arrays or None if batch is None else batch, gradients)
 
     def _update(self, batch: Batch | None, gradients: Gradients | None = None) -> float:
-        if gradients is not None:
-            self._with_gradients(
-                "zero_run_step_gradients", batch, gradients, ctypes.byref(self._report)
-            )
-        elif batch is None:
-            self._call("zero_run_step", None, 0, ctypes.byref(self._report))
-        else:
-            self._with_batch("zero_run_step", batch, ctypes.byref(self._report))
-        if self._checks_itself:
-            self._tell_notices()
+        try:
+            if gradients is not None:
+                self._with_gradients(
+                    "zero_run_step_gradients", batch, gradients, ctypes.byref(self._report)
+                )
+            elif batch is None:
+                self._call("zero_run_step", None, 0, ctypes.byref(self._report))
+            else:
+                self._with_batch("zero_run_step", batch, ctypes.byref(self._report))
+        finally:  # An update that fails may have told why before.
+            if self._checks_itself:
+                self._tell_notices()
         return self._report.loss
 
     def _tell_notices(self) -> None:
