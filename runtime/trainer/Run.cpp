@@ -375,8 +375,11 @@ int zrt::launch(const Run &run) {
           describeStart("the thread that waits for signals", error));
     }
   }
-  if (areRanksProcesses())
-    return launchProcess(run);
-  checkLaunch(run, 1);
-  return launchThreads(run);
+  if (!areRanksProcesses())
+    checkLaunch(run, 1);
+  const int code =
+      areRanksProcesses() ? launchProcess(run) : launchThreads(run);
+  if (signals && code == 0)
+    signals->noteGoodEnd();
+  return code;
 }

@@ -44,7 +44,8 @@ StopSignals::~StopSignals() {
   }
   // A launcher tells one rank after the other, and those that the first one has
   // stopped have ended well when they are told.
-  sigaddset(&previousMask, SIGTERM);
+  if (endsWell)
+    sigaddset(&previousMask, SIGTERM);
   ::pthread_sigmask(SIG_SETMASK, &previousMask, nullptr);
 }
 

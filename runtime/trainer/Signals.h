@@ -23,11 +23,13 @@ class StopSignals {
 public:
   /// Throws std::system_error where no thread can be started.
   StopSignals();
-  /// Signals that are still pending are dropped. SIGTERM stays blocked until
-  /// the process ends.
+  /// Signals that are still pending are dropped.
   ~StopSignals();
   StopSignals(const StopSignals &) = delete;
   StopSignals &operator=(const StopSignals &) = delete;
+
+  /// The run has ended well: SIGTERM stays blocked until the process ends.
+  void noteGoodEnd() { endsWell = true; }
 
   /// The signal that asked to stop, or 0.
   static int received();
@@ -39,6 +41,7 @@ private:
   void wait();
 
   sigset_t signals, previousMask;
+  bool endsWell = false;
   std::atomic<bool> ending{false};
   std::thread waiter;
 };
