@@ -7,6 +7,7 @@
 #endif
 
 #include <cstdlib>
+#include <dlfcn.h>
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -19,13 +20,20 @@ extern "C" int __lsan_is_turned_off() { return zrt::launchedUnderMpi(); }
 namespace zrt {
 
 bool launchedUnderMpi() {
-  // Set for started processes only: a shell inside a Slurm allocation has
-  // SLURM_PROCID too, but no step.
   for (const char *name :
        {"OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "PMIX_RANK"})
     if (std::getenv(name))
       return true;
-  return std::getenv("SLURM_PROCID") && std::getenv("SLURM_STEP_NUM_TASKS");
+  return false;
+}
+
+bool isMpiThere() {
+#ifdef ZERO_HAVE_MPI
+  static const bool isThere = ::dlopen(ZERO_MPI_LIBRARY, RTLD_LAZY) != nullptr;
+  return isThere;
+#else
+  return false;
+#endif
 }
 
 std::unique_ptr<Communicator> makeMpi(const CommunicatorOptions &options) {

@@ -7,9 +7,11 @@
 namespace zrt {
 
 /// Whether a launcher of MPI started this process: looks at the environment
-/// that Open MPI, MPICH and its kin (PMI, PMIx) and Slurm set, and calls
-/// nothing of MPI.
+/// that Open MPI, MPICH and its kin (PMI, PMIx) set, and calls nothing of MPI.
 bool launchedUnderMpi();
+
+/// Whether MPI can be loaded.
+bool isMpiThere();
 
 /// A communicator of all processes of the job; every process must call it. The
 /// first call initialises MPI, and process exit finalises it.

@@ -2,6 +2,7 @@
 
 #include "communicator/Launcher.h"
 #include "communicator/Mpi.h"
+#include "communicator/SlurmStep.h"
 #include "communicator/Sockets.h"
 
 #include <initializer_list>
@@ -9,12 +10,13 @@
 using namespace zrt;
 
 bool zrt::areRanksProcesses() {
-  return launchedWithAddress() || launchedUnderMpi();
+  return launchedWithAddress() || launchedBySlurmAlone() || launchedUnderMpi();
 }
 
 std::unique_ptr<Communicator>
 zrt::makeProcesses(const CommunicatorOptions &options) {
-  return launchedWithAddress() ? makeSockets(options) : makeMpi(options);
+  return launchedWithAddress() || launchedBySlurmAlone() ? makeSockets(options)
+                                                         : makeMpi(options);
 }
 
 /// The first of the variables that holds a number of at least `least`.
@@ -29,15 +31,18 @@ static int firstNumber(std::initializer_list<const char *> names, int least,
 int zrt::localRank(int otherwise) {
   if (launchedWithAddress())
     return firstNumber({"LOCAL_RANK"}, 0, otherwise);
-  return firstNumber({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-                      "PMI_LOCAL_RANK", "SLURM_LOCALID"},
-                     0, otherwise);
+  // Slurm's own last: a launcher of MPI may itself be a step.
+  const auto step = findSlurmStep();
+  return firstNumber(
+      {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK"}, 0,
+      step ? step->localRank : otherwise);
 }
 
 int zrt::countLocalRanks() {
   if (launchedWithAddress())
     return firstNumber({"LOCAL_WORLD_SIZE"}, 1, 0);
-  return firstNumber({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
-                      "PMI_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"},
-                     1, 0);
+  const auto step = findSlurmStep();
+  return firstNumber(
+      {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE"}, 1,
+      step ? step->localRanks : 0);
 }

@@ -7,8 +7,8 @@
 namespace zrt {
 
 /// Whether this process is a rank, and there is a way to the others: by sockets
-/// where the environment has an address, else by MPI where a launcher of MPI
-/// started it. Calls nothing of MPI.
+/// where the environment has an address, or is Slurm's alone, else by MPI where
+/// a launcher of MPI started it. Calls nothing of MPI.
 bool areRanksProcesses();
 
 /// See `makeSockets` and `makeMpi`. \pre areRanksProcesses().

@@ -255,7 +255,11 @@ void Start::meet() {
 std::vector<Socket> Start::run() {
   rows.resize(size_t(place.ranks));
   if (place.rank == 0) {
-    listener = Socket::listen(place.port, place.ranks);
+    try {
+      listener = Socket::listen(place.port, place.ranks);
+    } catch (const CommunicationError &error) {
+      throw CommunicationError(error.what() + place.advice);
+    }
     while (!job)
       job = (uint64_t(std::random_device{}()) << 32) | std::random_device{}();
     gather();

@@ -15,6 +15,7 @@ struct SocketPlace {
   int rank = 0, ranks = 1;
   std::string host;
   uint16_t port = 0;
+  std::string advice; ///< behind an error about the port
 };
 
 /// Connects each two processes of the job. All others come to rank 0, which

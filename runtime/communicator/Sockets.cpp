@@ -1,6 +1,8 @@
 #include "communicator/Sockets.h"
 
+#include "communicator/Mpi.h"
 #include "communicator/ProcessCommunicator.h"
+#include "communicator/SlurmStep.h"
 #include "communicator/SocketWire.h"
 
 #include <cstdlib>
@@ -27,7 +29,25 @@ static int numberIn(const char *variable, long most) {
   return int(value);
 }
 
+static SocketPlace placeIn(const SlurmStep &step) {
+  constexpr long kMostPort = 65535;
+  SocketPlace place;
+  place.rank = step.rank;
+  place.ranks = step.ranks;
+  const std::string host = valueOf("MASTER_ADDR");
+  place.host = host.empty() ? step.host : host;
+  place.port = step.port;
+  if (!valueOf("MASTER_PORT").empty())
+    place.port = uint16_t(numberIn("MASTER_PORT", kMostPort));
+  else
+    place.advice = "; the port follows from the numbers of Slurm's job and "
+                   "step: set MASTER_PORT to a free one";
+  return place;
+}
+
 static SocketPlace findPlace() {
+  if (!launchedWithAddress())
+    return placeIn(*findSlurmStep());
   constexpr long kMostRanks = 1 << 20;
   SocketPlace place;
   place.ranks = numberIn("WORLD_SIZE", kMostRanks);
@@ -49,6 +69,12 @@ bool zrt::launchedWithAddress() {
       return false;
   // One process is a run of threads.
   return valueOf("WORLD_SIZE") != "1";
+}
+
+bool zrt::launchedBySlurmAlone() {
+  if (launchedWithAddress() || !findSlurmStep())
+    return false;
+  return !launchedUnderMpi() || !isMpiThere();
 }
 
 uint16_t zrt::findFreePort() { return Socket::listen(0, 1).port(); }

@@ -1,5 +1,5 @@
-// Ranks as processes that torchrun, Kubeflow or a script has started, without
-// MPI.
+// Ranks as processes that torchrun, Kubeflow, srun or a script has started,
+// without MPI.
 #ifndef ZERO_RUNTIME_COMMUNICATOR_SOCKETS_H
 #define ZERO_RUNTIME_COMMUNICATOR_SOCKETS_H
 
@@ -12,9 +12,16 @@ namespace zrt {
 /// launchers set them.
 bool launchedWithAddress();
 
+/// Whether `srun` started this process as one of several, and they find each
+/// other without MPI: where Slurm brings them no interface for MPI, or MPI is
+/// not installed. Rank 0 is on the first machine then, and MASTER_ADDR and
+/// MASTER_PORT say where else it listens.
+bool launchedBySlurmAlone();
+
 /// A communicator of all processes of the job, over TCP; every process must
 /// call it, and the first call connects each two of them. Rank 0 listens on
-/// MASTER_PORT, and on the port behind it where torchrun's agent has that one.
+/// MASTER_PORT, and on the port behind it where torchrun's agent has that one;
+/// under `srun`, on a port that follows from the numbers of job and step.
 ///
 /// Bits and errors are those of `makeMpi`. A process that ends without a word
 /// is noticed as soon as another one communicates. `abort` ends this process;

@@ -23,7 +23,7 @@ struct Outcome {
 };
 
 SocketPlace placeOf(int rank, int ranks, uint16_t port) {
-  return {rank, ranks, "127.0.0.1", port};
+  return {rank, ranks, "127.0.0.1", port, /*advice=*/""};
 }
 
 std::vector<Outcome> start(const std::vector<SocketPlace> &places,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Starts processes as torchrun does: launch.py N COMMAND... N processes of COMMAND with RANK,
-WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT. Ends with 0 where all
-of them do, and otherwise with the status of one that does not: others then have PATIENCE
+"""Starts processes as torchrun does: launch.py [--slurm] N COMMAND... N processes of COMMAND
+with RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT; or as srun
+does, with Slurm's variables, and MASTER_PORT. Ends with 0 where all of them do, and otherwise with the status of one that does not: others then have PATIENCE
 seconds to end, and are killed."""
 
 import os
@@ -19,12 +19,20 @@ def free_port():
 
 
 def main():
-    ranks, *command = int(sys.argv[1]), *sys.argv[2:]
-    common = {"WORLD_SIZE": ranks, "LOCAL_WORLD_SIZE": ranks, "MASTER_ADDR": "127.0.0.1",
-              "MASTER_PORT": free_port()}
+    arguments = sys.argv[1:]
+    is_slurm = arguments[0] == "--slurm"
+    ranks, *command = int(arguments[is_slurm]), *arguments[is_slurm + 1:]
+    common = {"MASTER_PORT": free_port()}
+    numbers = ("SLURM_PROCID", "SLURM_LOCALID") if is_slurm else ("RANK", "LOCAL_RANK")
+    if is_slurm:
+        common.update(SLURM_JOB_ID=7, SLURM_STEP_ID=0, SLURM_STEP_NUM_TASKS=ranks,
+                      SLURM_STEP_NODELIST="localhost", SLURM_NODEID=0,
+                      SLURM_STEP_TASKS_PER_NODE=ranks)
+    else:
+        common.update(WORLD_SIZE=ranks, LOCAL_WORLD_SIZE=ranks, MASTER_ADDR="127.0.0.1")
     processes = []
     for rank in range(ranks):
-        mine = {**common, "RANK": rank, "LOCAL_RANK": rank}
+        mine = {**common, **dict.fromkeys(numbers, rank)}
         processes.append(subprocess.Popen(command, env={
             **os.environ, **{name: str(value) for name, value in mine.items()}}))
     left = {process.pid: process for process in processes}
