@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
+#include <map>
 
 using namespace mlir::zero;
 using llvm::StringRef;
@@ -50,6 +51,7 @@ public:
 
 private:
   void set(StringRef path, json::Value value);
+  void checkGiven(StringRef path, const json::Value &value);
   void setKeys(StringRef text);
   void setKey(const std::string &path, json::Value value);
   bool isInRoot(StringRef path) const;
@@ -69,16 +71,59 @@ private:
   /// The option that is merged.
   StringRef name;
   llvm::StringMap<json::Value> others;
+  struct Given {
+    std::string option;
+    json::Value value;
+  };
+  std::map<std::string, Given> given; ///< by path
 };
 } // namespace
+
+static constexpr StringRef kSetWords = "set ";
+
+/// Whether users choose the names of keys in the block `path`, which may then
+/// hold dots.
+static bool hasChosenNames(StringRef path) {
+  return llvm::any_of(getConfigKeys(), [&](const ConfigKey &row) {
+    return StringRef(row.path) == (path + ".*").str();
+  });
+}
+
+/// A block that is given as a whole: its keys belong together.
+static bool isWhole(StringRef path) {
+  return path == "zero.mesh" || path == "optimizer" || path == "scheduler";
+}
+
+/// A key by `set` and by another option. Of one option twice, the last counts.
+void OptionMerger::checkGiven(StringRef path, const json::Value &value) {
+  const auto isWithin = [](StringRef inner, StringRef outer) {
+    return inner.consume_front(outer) && inner.starts_with(".");
+  };
+  for (const auto &[other, by] : given) {
+    const bool isBySet = name.starts_with(kSetWords) ||
+                         StringRef(by.option).starts_with(kSetWords);
+    const bool differs = path == other
+                             ? by.value != value
+                             : isWithin(path, other) || isWithin(other, path);
+    if (isBySet && differs && by.option != name)
+      return reporter.error(path, "found " + print(value) + ", and " +
+                                      print(by.value) + " by the option " +
+                                      by.option + "; give one of them");
+  }
+  given.insert_or_assign(path.str(), Given{name.str(), value});
+}
 
 /// Gives the key at `path` a value. Where the file has no block for it, it gets
 /// one; what is no block in the file is an error that its keys' types give.
 void OptionMerger::set(StringRef path, json::Value value) {
   reporter.setOption(path, name);
+  checkGiven(path, value);
   json::Object *block = &root;
   for (StringRef rest = path;;) {
     auto [head, tail] = rest.split('.');
+    const StringRef before = path.drop_back(rest.size());
+    if (hasChosenNames(before.empty() ? before : before.drop_back()))
+      std::tie(head, tail) = std::pair(rest, StringRef());
     json::Value &entry = block->try_emplace(head.str(), nullptr).first->second;
     if (tail.empty()) {
       entry = std::move(value);
@@ -93,10 +138,13 @@ void OptionMerger::set(StringRef path, json::Value value) {
   }
 }
 
+/// A block of keys gives each of them; what it does not name stays.
 void OptionMerger::setKey(const std::string &path, json::Value value) {
-  const std::string words = "set " + path;
-  name = words;
-  set(path, std::move(value));
+  const json::Object *block = isWhole(path) ? nullptr : value.getAsObject();
+  if (!block || block->empty())
+    return set(path, std::move(value));
+  for (const auto &[key, inner] : *block)
+    setKey(toOwnSpelling((path + "." + StringRef(key)).str()), inner);
 }
 
 /// Where the first KEY=VALUE of `text` ends: at a semicolon, but for one in a
@@ -129,8 +177,12 @@ void OptionMerger::setKeys(StringRef text) {
       reporter.error("", "the option set: found '" + entry +
                              "', wanted a key and its value, such as "
                              "zero_optimization.reduce_bucket_size=5e7");
-    else
-      setKey(toOwnSpelling(path), value ? *value : json::Value(written.str()));
+    else {
+      const std::string own = toOwnSpelling(path),
+                        words = (kSetWords + own).str();
+      name = words;
+      setKey(own, value ? *value : json::Value(written.str()));
+    }
     llvm::consumeError(value.takeError());
   }
 }
@@ -148,7 +200,7 @@ void OptionMerger::setPrecision(const json::Value &value) {
   set("fp16.enabled", type == "f16" || type == "fp16");
   set("bf16.enabled", type == "bf16");
   if (isInRoot("bfloat16"))
-    set("bfloat16.enabled", false);
+    set("bfloat16.enabled", type == "bf16");
 }
 
 void OptionMerger::setOptimizer(const json::Value &value) {

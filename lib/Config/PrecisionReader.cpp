@@ -21,6 +21,11 @@ void mlir::zero::readPrecision(const ConfigValues &values, Reporter &reporter,
   bool half = values.boolean("fp16.enabled");
   bool brain =
       values.boolean("bf16.enabled") || values.boolean("bfloat16.enabled");
+  if (values.has("bf16.enabled") && values.has("bfloat16.enabled") &&
+      values.boolean("bf16.enabled") != values.boolean("bfloat16.enabled"))
+    reporter.error("bfloat16.enabled",
+                   "bfloat16 is the old name of bf16, which says otherwise; "
+                   "leave it out");
   if (half && brain)
     reporter.error("fp16.enabled",
                    "fp16 and bf16 are both enabled; enable one of them");

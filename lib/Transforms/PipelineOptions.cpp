@@ -67,6 +67,12 @@ ZeroPipelineOptions::getGiven() const {
   return given;
 }
 
+std::string ZeroPipelineOptions::write(StringRef key, StringRef value) {
+  const bool isPlain = value.find_first_of(" \t\n'\"{}") == StringRef::npos;
+  const StringRef quote = isPlain ? "" : value.contains('\'') ? "\"" : "'";
+  return (" " + key + "=" + quote + value + quote).str();
+}
+
 std::unique_ptr<ZeroPipelineOptions>
 ZeroPipelineOptions::read(StringRef text, std::string &error) {
   auto options = std::make_unique<ZeroPipelineOptions>();

@@ -205,6 +205,11 @@ TEST(Config, Bf16HasNoScale) {
   EXPECT_EQ(valid(R"("bfloat16": {"enabled": true})").precision,
             zrt::DataType::BF16);
   EXPECT_FALSE(valid(R"("bf16": {"enabled": true})").lossScale.enabled);
+  expectMessage(
+      parseWithBatch(
+          R"("bf16": {"enabled": false}, "bfloat16": {"enabled": true})"),
+      "error: bfloat16.enabled: bfloat16 is the old name of bf16, "
+      "which says otherwise; leave it out");
 }
 
 TEST(Config, GradientSettings) {

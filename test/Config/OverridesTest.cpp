@@ -151,3 +151,60 @@ TEST(Options, AnOptionIsBlamedForItsBlock) {
                 {{"set", "zero_optimization.offload_optimizer.ratio=0.5"}}),
       "c.json:2: error: zero_optimization.offload_optimizer.device");
 }
+
+/// A block that is set gives the keys that it names, and no others.
+TEST(Options, ABlockThatIsSetLeavesOtherKeys) {
+  const Parsed parsed = parseOver(
+      R"("zero": {"deterministic": true, "alignment": 32})",
+      {{"stage", "3"},
+       {"mesh", "data=2"},
+       {"set", R"(zero={"alignment": 64};zero_optimization=)"
+               R"({"reduce_bucket_size": 1000, "max_live_parameters": 7})"}},
+      2);
+  ASSERT_TRUE(parsed.config) << parsed.messages;
+  EXPECT_TRUE(parsed.config->deterministic);
+  EXPECT_EQ(parsed.config->alignment, 64);
+  EXPECT_EQ(parsed.config->stage, 3);
+  EXPECT_EQ(parsed.config->reduceBucketSize, 1000);
+  EXPECT_EQ(parsed.config->mesh.size(), 1u);
+}
+
+/// Axes belong together, and so do an optimizer and its parameters.
+TEST(Options, SomeBlocksAreSetAsAWhole) {
+  const Parsed parsed = parseOver(
+      R"("zero": {"mesh": {"replica": 2, "shard": 2}})",
+      {{"set", R"(zero.mesh={"data": 2};optimizer={"type": "SGD"})"}}, 2);
+  ASSERT_TRUE(parsed.config) << parsed.messages;
+  EXPECT_EQ(parsed.config->mesh.size(), 1u);
+}
+
+TEST(Options, AKeyIsGivenOnce) {
+  const char *const wanted =
+      "error: the option set zero_optimization.stage: found 3, and 2 by the "
+      "option stage; give one of them";
+  expectMessage(
+      parseOver("", {{"stage", "2"}, {"set", "zero_optimization.stage=3"}}),
+      wanted);
+  expectMessage(parseOver("", {{"stage", "2"},
+                               {"set", R"(zero_optimization={"stage": 3})"}}),
+                "found 3, and 2 by the option stage; give one of them");
+  expectMessage(
+      parseOver("", {{"mesh", "data=2"}, {"set", R"(zero.mesh={"tensor": 2})"}},
+                2),
+      "by the option mesh; give one of them");
+  expectMessage(parseOver("", {{"set", "zero.alignment=32;zero.alignment=64"}}),
+                "by the option set zero.alignment; give one of them");
+  EXPECT_TRUE(
+      parseOver("", {{"stage", "2"}, {"set", "zero_optimization.stage=2"}})
+          .config);
+}
+
+/// Names of parameters hold dots.
+TEST(Options, NamesWithDotsAreSet) {
+  const Parsed parsed =
+      parseOver(R"("zero": {"mesh": {"tensor": 2}, "sharding": {"h.0.b": 0}})",
+                {{"set", "zero.sharding.h.0.w=1"}}, 2);
+  ASSERT_TRUE(parsed.config) << parsed.messages;
+  EXPECT_EQ(parsed.config->sharding.at("h.0.w"), 1);
+  EXPECT_EQ(parsed.config->sharding.at("h.0.b"), 0);
+}

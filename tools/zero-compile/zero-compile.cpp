@@ -128,7 +128,7 @@ std::string pipelineText() {
   std::string text = pipeline;
   auto add = [&](StringRef key, const std::string &value) {
     if (!value.empty())
-      text += " " + key.str() + "=" + value;
+      text += zero::ZeroPipelineOptions::write(key, value);
   };
   add("config", config);
   add("stage", stage);
@@ -138,8 +138,7 @@ std::string pipelineText() {
   add("keep-trivial-collectives", keepTrivialCollectives ? "true" : "");
   add("memory-budget", memoryBudget);
   add("host-memory-budget", hostMemoryBudget);
-  if (!keys.empty())
-    add("set", "'" + llvm::join(keys, ";") + "'");
+  add("set", llvm::join(keys, ";"));
   return text;
 }
 

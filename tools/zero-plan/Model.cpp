@@ -26,11 +26,10 @@ std::string PlanOptions::text() const {
   std::string text = pipeline;
   auto add = [&](StringRef key, const std::string &value) {
     if (!value.empty())
-      text += " " + key.str() + "=" + value;
+      text += ZeroPipelineOptions::write(key, value);
   };
   add("config", config);
-  if (!set.empty())
-    add("set", "'" + set + "'");
+  add("set", set);
   add("stage", stage);
   add("ranks", ranks);
   add("mesh", mesh);

@@ -46,6 +46,9 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
       llvm::cl::desc("Limit of what a rank offloads to host memory; empty: "
                      "none")};
 
+  /// ` key=value`, of a value that may hold spaces, as `read` takes it.
+  static std::string write(StringRef key, StringRef value);
+
   /// Reads options in the form `key=value key=value`; null, with an error that
   /// names the first one that cannot be read.
   static std::unique_ptr<ZeroPipelineOptions> read(StringRef text,
