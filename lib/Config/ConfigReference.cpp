@@ -33,8 +33,8 @@ keys included, but for those that may follow from another one. `"auto"` is treat
 if the key were absent, and so is `null` where the default is `null`; `--set KEY=VALUE`
 of `zero-compile` and `zero-plan` gives it, or any other key, a value; a block gives those
 of its keys that it names, but for `optimizer`, `scheduler` and `zero.mesh`, which are given as
-a whole. The block `zero` is this project's own. Many keys have an option of `zero-pipeline`, which stands for the
-key's value in the file.
+a whole. The block `zero` is this project's own. Many keys have an option of
+`zero-pipeline`, which stands for the key's value in the file.
 
 )";
 
