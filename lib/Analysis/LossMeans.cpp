@@ -117,7 +117,7 @@ void Means::add(LossCount count, Operation *by) {
       (known.elements.values
            ? isSame(known.elements.values, count.elements.values) &&
                  known.elements.ignored == count.elements.ignored
-           : isSame(known.divisor, count.divisor));
+           : isSame(known.sum, count.sum));
   if (!isSameCount)
     stop(by, "it counts other elements than another mean of the loss does");
 }
@@ -128,7 +128,7 @@ void Means::visitQuotient(arith::DivFOp op) {
     return visitOther(op);
   if (!isData(op.getRhs()))
     return visit(op.getLhs());
-  if (!isScalar(op.getRhs()) || !nn::findSummed(op.getRhs()))
+  if (!isScalar(op.getRhs()) || !nn::findSum(op.getRhs()))
     return stop(op, "it divides by a number of the data that is no sum, or is "
                     "bounded by more than 1");
   LossMean outer = std::exchange(mean, {});
@@ -140,7 +140,7 @@ void Means::visitQuotient(arith::DivFOp op) {
   if (hasCount)
     return stop(op, "it divides what is a mean already");
   mean.quotients.push_back(op);
-  add({nn::findCounted(op.getRhs()), op.getRhs()}, op);
+  add({nn::findCounted(op.getRhs()), nn::findSum(op.getRhs()).getResult()}, op);
 }
 
 void Means::visitProduct(arith::MulFOp op) {

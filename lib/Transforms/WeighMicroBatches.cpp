@@ -39,34 +39,56 @@ private:
 };
 } // namespace
 
-/// `divisor`, a sum, as a tensor<f32>, over the number of its terms: weights
-/// near 1 leave gradients in the range of their type.
-static Value buildWeight(OpBuilder &builder, Location loc, Value divisor) {
-  auto type = cast<RankedTensorType>(divisor.getType());
-  auto result = RankedTensorType::get({}, builder.getF32Type());
-  if (type.getRank() != 0) {
-    type = RankedTensorType::get({}, type.getElementType());
-    divisor = tensor::CollapseShapeOp::create(builder, loc, type, divisor,
-                                              ArrayRef<ReassociationIndices>());
+/// A tensor of one element as one of another shape and type of floats.
+static Value convertScalar(OpBuilder &builder, Location loc, Value value,
+                           RankedTensorType type) {
+  auto typeOf = [](Value value) {
+    return cast<RankedTensorType>(value.getType());
+  };
+  auto convert = [&](Type element) {
+    const unsigned from = typeOf(value).getElementTypeBitWidth();
+    auto to = typeOf(value).clone(element);
+    if (from < to.getElementTypeBitWidth())
+      value = arith::ExtFOp::create(builder, loc, to, value);
+    else if (from > to.getElementTypeBitWidth())
+      value = arith::TruncFOp::create(builder, loc, to, value);
+  };
+  const ArrayRef<ReassociationIndices> none;
+  if (typeOf(value).getRank() != 0)
+    value = tensor::CollapseShapeOp::create(
+        builder, loc, RankedTensorType::get({}, typeOf(value).getElementType()),
+        value, none);
+  if (typeOf(value).getElementType() != type.getElementType()) {
+    convert(builder.getF32Type());
+    convert(type.getElementType());
   }
-  if (type.getElementType().getIntOrFloatBitWidth() < 32)
-    divisor = arith::ExtFOp::create(builder, loc, result, divisor);
-  if (type.getElementType().getIntOrFloatBitWidth() > 32)
-    divisor = arith::TruncFOp::create(builder, loc, result, divisor);
-  auto summed = cast<RankedTensorType>(nn::findSummed(divisor).getType())
-                    .getNumElements();
-  Value share = arith::ConstantOp::create(
-      builder, loc, DenseElementsAttr::get(result, 1.0f / float(summed)));
-  return arith::MulFOp::create(builder, loc, divisor, share);
+  if (type.getRank() != 0)
+    value = tensor::ExpandShapeOp::create(builder, loc, type, value, none);
+  return value;
 }
 
-/// Divides by 1 where the sum is 0: what counts nothing has no mean, and weighs
-/// nothing, but its gradient would be no number.
+/// A sum as a tensor<f32>, over the number of its terms: weights near 1 leave
+/// gradients in the range of their type.
+static Value buildWeight(OpBuilder &builder, Location loc, Value sum) {
+  auto type = RankedTensorType::get({}, builder.getF32Type());
+  auto summed = cast<RankedTensorType>(
+      sum.getDefiningOp<nn::ReduceOp>().getX().getType());
+  Value share = arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(type, 1.0f / float(summed.getNumElements())));
+  return arith::MulFOp::create(builder, loc,
+                               convertScalar(builder, loc, sum, type), share);
+}
+
+/// Divides by the sum itself, since a bound is one of all micro-batches
+/// together, and by 1 where the sum is 0: what counts nothing has no mean, and
+/// weighs nothing, but its gradient would be no number.
 static void guardQuotient(Operation *quotient) {
   OpBuilder builder(quotient);
   Location loc = quotient->getLoc();
   Value divisor = quotient->getOperand(1);
   auto type = cast<RankedTensorType>(divisor.getType());
+  divisor = convertScalar(builder, loc, nn::findSum(divisor).getResult(), type);
   auto constant = [&](double value) -> Value {
     return arith::ConstantOp::create(
         builder, loc,
@@ -120,7 +142,7 @@ LogicalResult WeighMicroBatches::weigh(StepOp step,
   Value weight =
       mean.count->elements.values
           ? nn::buildShare(builder, yield.getLoc(), mean.count->elements)
-          : buildWeight(builder, yield.getLoc(), mean.count->divisor);
+          : buildWeight(builder, yield.getLoc(), mean.count->sum);
   for (Operation *quotient : mean.quotients)
     guardQuotient(quotient);
   yield.getWeightMutable().assign(weight);

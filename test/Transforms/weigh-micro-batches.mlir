@@ -6,7 +6,7 @@
 // RUN: zero-opt %s --zero-weigh-micro-batches=mean=micro_batches --split-input-file 2>&1 | diff - %t.before
 // RUN: zero-opt %s --zero-weigh-micro-batches --split-input-file 2> %t.remarks | diff - %t.before
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
-// REMARK-COUNT-3: remark: each of the 6 micro-batches of an update weighs the same in the loss, however many labels count in it; zero.loss_mean 'tokens' weighs each label the same
+// REMARK-COUNT-4: remark: each of the 6 micro-batches of an update weighs the same in the loss, however many labels count in it; zero.loss_mean 'tokens' weighs each label the same
 // REMARK-NOT: remark
 
 zero.parameter @w : tensor<8x4xf32> = #zero.normal<std = 0.02>
@@ -53,6 +53,37 @@ zero.step @masked(%x: tensor<4xf32>, %m: tensor<4xf32>) training #zero.training<
   %penalty = nn.reduce mean %square dims [0] : (tensor<4xf32>) -> tensor<f32>
   %loss = arith.addf %mean, %penalty : tensor<f32>
   zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+zero.parameter @w : tensor<4xf32> = #zero.ones
+
+// A mask that is counted in integers, of which one is the least: what weighs and divides
+// is the count itself.
+// CHECK-LABEL: zero.step @bounded
+// CHECK:         %[[COUNTS:.*]] = arith.sitofp
+// CHECK:         %[[N:.*]] = nn.reduce sum %[[COUNTS]] dims [0]
+// CHECK:         %[[NONE:.*]] = arith.cmpf oeq, %[[N]], %{{.*}} : tensor<f32>
+// CHECK:         %[[SAFE:.*]] = arith.select %[[NONE]], %{{.*}}, %[[N]]
+// CHECK:         arith.divf %{{.*}}, %[[SAFE]]
+// CHECK:         %[[SHARE:.*]] = arith.mulf %[[N]], %{{.*}}
+// CHECK:         zero.yield %{{.*}} weight %[[SHARE]] : tensor<f32>
+zero.step @bounded(%x: tensor<4xf32>, %m: tensor<4xi1>) training #zero.training<stage = 0, ranks = 3, accumulation = 2> {
+  %w = zero.load @w : tensor<4xf32>
+  %y = arith.mulf %x, %w : tensor<4xf32>
+  %ones = arith.uitofp %m : tensor<4xi1> to tensor<4xf32>
+  %kept = arith.mulf %y, %ones : tensor<4xf32>
+  %sum = nn.reduce sum %kept dims [0] : (tensor<4xf32>) -> tensor<f32>
+  %whole = arith.extui %m : tensor<4xi1> to tensor<4xi32>
+  %floats = arith.sitofp %whole : tensor<4xi32> to tensor<4xf32>
+  %n = nn.reduce sum %floats dims [0] : (tensor<4xf32>) -> tensor<f32>
+  %count = arith.fptosi %n : tensor<f32> to tensor<i32>
+  %one = arith.constant dense<1> : tensor<i32>
+  %least = arith.maxsi %count, %one : tensor<i32>
+  %by = arith.sitofp %least : tensor<i32> to tensor<f32>
+  %mean = arith.divf %sum, %by : tensor<f32>
+  zero.yield %mean : tensor<f32>
 }
 
 // -----

@@ -12,11 +12,11 @@ namespace mlir::zero {
 
 /// A number that the data decide, by which a loss divides.
 struct LossCount {
-  /// The elements that count; null where `divisor` is another sum.
+  /// The elements that count; null where `sum` is another one.
   CountedElements elements;
-  /// The scalar that the model divides by, a sum over data; null of an
+  /// The sum over data that the model divides by, without a bound; null of an
   /// operation that counts by itself.
-  Value divisor;
+  Value sum;
 };
 
 /// What the loss of a model is a mean over.

@@ -2,8 +2,6 @@
 
 #include "zero/Dialect/NN/Counts.h"
 
-#include "zero/Dialect/NN/NN.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -61,29 +59,57 @@ static Value strip(Value value) {
 
 /// Whether `value` is a constant that no sum of one element or more is below.
 static bool isSmall(Value value) {
-  DenseFPElementsAttr constant;
-  return matchPattern(value, m_Constant(&constant)) && constant.isSplat() &&
-         constant.getSplatValue<APFloat>().convertToDouble() <= 1.0;
+  DenseFPElementsAttr number;
+  if (matchPattern(value, m_Constant(&number)))
+    return number.isSplat() &&
+           number.getSplatValue<APFloat>().convertToDouble() <= 1.0;
+  DenseIntElementsAttr integer;
+  return matchPattern(value, m_Constant(&integer)) && integer.isSplat() &&
+         integer.getSplatValue<APInt>().sle(1);
 }
 
-Value nn::findSummed(Value number) {
-  number = strip(number);
-  Operation *op = number.getDefiningOp();
-  if (op && isa<arith::MaximumFOp, arith::MaxNumFOp>(op)) {
-    if (isSmall(op->getOperand(1)))
-      number = strip(op->getOperand(0));
-    else if (isSmall(op->getOperand(0)))
-      number = strip(op->getOperand(1));
+/// `value` without a bound that no sum is below, conversions and reshapes.
+template <typename... Maximum> static Value stripBound(Value value) {
+  Operation *op = strip(value).getDefiningOp();
+  if (op && isa<Maximum...>(op))
+    for (int i : {0, 1})
+      if (isSmall(op->getOperand(1 - i)))
+        return strip(op->getOperand(i));
+  return strip(value);
+}
+
+/// The integer that `value` is, as a float; null where it is none.
+static Value integerOf(Value value) {
+  Operation *op = strip(value).getDefiningOp();
+  return op && isa<arith::SIToFPOp, arith::UIToFPOp>(op)
+             ? strip(op->getOperand(0))
+             : Value();
+}
+
+ReduceOp nn::findSum(Value number) {
+  // A sum of integers is one of floats, made an integer.
+  const Value integer = integerOf(number);
+  if (integer) {
+    auto sum =
+        stripBound<arith::MaxSIOp>(integer).getDefiningOp<arith::FPToSIOp>();
+    if (!sum)
+      return {};
+    number = sum.getIn();
   }
-  auto sum = number.getDefiningOp<ReduceOp>();
-  return sum && sum.getKind() == Reduction::Sum ? sum.getX() : Value();
+  auto sum = stripBound<arith::MaximumFOp, arith::MaxNumFOp>(number)
+                 .getDefiningOp<ReduceOp>();
+  if (!sum || sum.getKind() != Reduction::Sum ||
+      (integer && !integerOf(sum.getX())))
+    return {};
+  return sum;
 }
 
 CountedElements nn::findCounted(Value number) {
-  Value summed = findSummed(number);
-  auto ones = summed ? strip(summed).getDefiningOp<arith::UIToFPOp>() : nullptr;
-  auto compare =
-      ones ? strip(ones.getIn()).getDefiningOp<arith::CmpIOp>() : nullptr;
+  ReduceOp sum = findSum(number);
+  Value ones = sum ? integerOf(sum.getX()) : Value();
+  if (auto widened = ones ? ones.getDefiningOp<arith::ExtUIOp>() : nullptr)
+    ones = strip(widened.getIn());
+  auto compare = ones ? ones.getDefiningOp<arith::CmpIOp>() : nullptr;
   DenseIntElementsAttr ignored;
   if (!compare || compare.getPredicate() != arith::CmpIPredicate::ne ||
       !matchPattern(compare.getRhs(), m_Constant(&ignored)) ||

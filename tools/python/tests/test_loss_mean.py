@@ -27,6 +27,19 @@ def masked(logits, y, m):
     return (F.cross_entropy(logits, y.clamp(min=0), reduction="none") * m).sum() / m.sum()
 
 
+def bounded(logits, y, m):
+    """Of all samples together the sum is more; of some it is less, or nothing."""
+    losses = F.cross_entropy(logits, y.clamp(min=0), reduction="none")
+    return (losses * m).sum() / m.sum().clamp(min=0.5)
+
+
+def chosen(logits, y, m):
+    """Counted in integers, as PyTorch counts booleans."""
+    m = (m > 0.3) & (y != 3)
+    losses = F.cross_entropy(logits, y.clamp(min=0), reduction="none")
+    return (losses * m).sum() / m.sum().clamp(min=1)
+
+
 LOSSES = {
     "labels": lambda logits, y, m: F.cross_entropy(logits, y),
     "smoothed": lambda logits, y, m: F.cross_entropy(logits, y, label_smoothing=0.1) / 2,
@@ -34,6 +47,8 @@ LOSSES = {
         logits, y, weight=torch.linspace(0.5, 2, VOCABULARY)
     ),
     "masked": masked,
+    "bounded": bounded,
+    "chosen": chosen,
     # The number that counts has a sign here.
     "negated": lambda logits, y, m: -masked(logits, y, -m),
     "twice": lambda logits, y, m: masked(logits, y, m) + 0.5 * masked(2 * logits, y, m),

@@ -2,6 +2,7 @@
 #ifndef ZERO_DIALECT_NN_COUNTS_H
 #define ZERO_DIALECT_NN_COUNTS_H
 
+#include "zero/Dialect/NN/NN.h"
 #include "zero/Interfaces/Interfaces.h"
 
 #include "mlir/IR/Builders.h"
@@ -17,9 +18,9 @@ Value buildShare(OpBuilder &builder, Location loc,
 Value buildCount(OpBuilder &builder, Location loc,
                  zero::CountedElements counted, RankedTensorType type);
 
-/// What the scalar `number` is the sum of, or, where that is less, a constant
+/// The sum that the scalar `number` is, or, where the sum is less, a constant
 /// of at most 1; null where it is something else.
-Value findSummed(Value number);
+ReduceOp findSum(Value number);
 
 /// The elements that `number`, such a sum, is the number of; null where it is
 /// another sum.
