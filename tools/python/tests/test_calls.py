@@ -96,3 +96,34 @@ def test_copies_that_follow_what_was_set_are_no_fault(tmp_path):
         step.set_parameter("fc1.w", step.parameter("fc1.w") + 1)
         step.save_checkpoint(tmp_path)
         step(mlp_batch())
+
+
+def test_odd_arguments_are_named():
+    with compile_mlp() as step:
+        with pytest.raises(zero.ArgumentError, match="steps is '2', wanted a number of updates"):
+            step.train(mlp_batch(), "2")
+        with pytest.raises(zero.ArgumentError, match="steps is -1, wanted"):
+            step.train(mlp_batch(), -1)
+        with pytest.raises(zero.ArgumentError, match="the learning rate is '1e-3', wanted"):
+            step.set_learning_rate("1e-3")
+
+
+def test_names_of_a_tied_parameter_agree():
+    torch = pytest.importorskip("torch")
+    module = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 4))
+    module[1].weight = module[0].weight
+
+    class Tied(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = module
+
+        def forward(self, x):
+            return {"loss": self.layers(x).square().mean(), "rows": self.layers(x)}
+
+    own = Tied()
+    with zero.compile(own, {"x": torch.ones(2, 4)}, outputs="rows") as step:
+        step.load_state_dict(own.state_dict())
+        state = {**own.state_dict(), "layers.1.weight": torch.zeros(4, 4)}
+        with pytest.raises(zero.ArgumentError, match="are one parameter, and have different"):
+            step.load_state_dict(state)

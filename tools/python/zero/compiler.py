@@ -52,7 +52,7 @@ def compile(
     mesh: str | None = None,
     deterministic: bool = False,
     given_gradients: str | None = None,
-    outputs: Sequence[str] = (),
+    outputs: str | Sequence[str] = (),
     options: Sequence[str] = (),
     output: str | os.PathLike | None = None,
     weights: str | os.PathLike | None = None,
@@ -81,6 +81,8 @@ def compile(
 
     Raises CompileError with the compiler's message.
     """
+    if isinstance(outputs, str):
+        outputs = (outputs,)
     with tempfile.TemporaryDirectory(prefix="zero-") as scratch:
         folder = pathlib.Path(scratch)
         module = model

@@ -7,6 +7,7 @@ import os
 import tempfile
 import threading
 import warnings
+from numbers import Integral, Real
 from typing import Any, Iterable, Iterator, Mapping, Sequence, Union
 
 import numpy
@@ -285,6 +286,8 @@ class Step:
         A line of progress goes to `stream`, by default standard error. An interrupt
         (Ctrl-C) ends the training between two updates.
         """
+        if not isinstance(steps, Integral) or steps < 0:
+            raise ArgumentError(f"steps is {steps!r}, wanted a number of updates, 0 or more")
         losses: list[float] = []
         unit, units = self._units()
         line = Progress(steps, unit, units, progress, stream)
@@ -315,9 +318,9 @@ class Step:
     def set_learning_rate(self, rate: float | None) -> None:
         """The learning rate of all parameter groups from the next update on, in the place
         of the schedule's; None: the schedule's again. Checkpoints do not have it."""
-        if rate is not None and not 0 <= rate <= LARGEST:
+        if rate is not None and not (isinstance(rate, Real) and 0 <= rate <= LARGEST):
             raise ArgumentError(
-                f"the learning rate is {rate}, wanted a number from 0 to {LARGEST:.3g}, the "
+                f"the learning rate is {rate!r}, wanted a number from 0 to {LARGEST:.3g}, the "
                 "largest of f32"
             )
         self._call("zero_run_set_learning_rate", -1.0 if rate is None else rate)
@@ -441,8 +444,20 @@ class Step:
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
         """Sets parameters by name. With `strict`, all must be there and nothing else;
-        further names of tied parameters may be. Checked before anything is set."""
-        given = {self.aliases.get(name, name): value for name, value in state.items()}
+        further names of tied parameters may be, with the same values. Checked before
+        anything is set."""
+        given: dict[str, Any] = {}
+        names: dict[str, str] = {}
+        for name, value in state.items():
+            own = self.aliases.get(name, name)
+            if own in given and not numpy.array_equal(
+                as_floats(names[own], given[own]), as_floats(name, value)
+            ):
+                raise ArgumentError(
+                    f"'{names[own]}' and '{name}' are one parameter, and have different "
+                    "values: give both the same, or one of them"
+                )
+            given[own], names[own] = value, name
         missing = [name for name in self.parameters if name not in given]
         extra = [name for name in given if name not in self.parameters]
         if strict and (missing or extra):
