@@ -112,8 +112,11 @@ def settings(choose, model):
         if stage == 3 and choose.random() < 0.5:
             own.update({"offload-param": "cpu", "offload-ratio": 1.0})
     if choose.random() < 0.2:
-        own["checkpoint-activations"] = choose.choice((1, 2, 3))
-        own["checkpoint-policy"] = choose.choice(("all", "cheap"))
+        # Stages are cut where they take alike, and what several stages use is rounded once
+        # a stage.
+        of = both if "pipe" in mesh else own
+        of["checkpoint-activations"] = choose.choice((1, 2, 3))
+        of["checkpoint-policy"] = choose.choice(("all", "cheap"))
     if both["precision"] == "bf16":
         own["split-master"] = choose.choice(("true", "false"))
     if "quantization-block" in both:
