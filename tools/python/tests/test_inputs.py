@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
+
+import numpy
 import pytest
 import torch
 import training
+from safetensors.torch import load_file, save_file
 from torch import nn
 
 import zero
+from zero.importer.text import quoted
 
 
 class Graph(nn.Module):
@@ -47,3 +52,77 @@ def test_a_scalar_first_is_refused():
     first = {"scale": tensors.pop("scale"), **tensors}
     with pytest.raises(zero.CannotImport, match="the first tensor of the batch, 'scale'"):
         zero.export(Graph(), first)
+
+
+NAMES = """
+import torch
+from torch import nn
+
+class Names(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.heads = nn.ModuleDict({"größe": nn.Linear(4, 3), "klein-é": nn.Linear(3, 1)})
+        self.tied = nn.ModuleDict({"目": self.heads["größe"]})
+        self.register_buffer("maß", torch.tensor(2.0))
+
+    def forward(self, größe, gr__e, 目):
+        y = self.heads["größe"](größe) * self.maß + gr__e + 目[0]
+        return {"loss": self.heads["klein-é"](y).square().mean(), "höhe": y * 1}
+"""
+
+
+def test_names_of_other_letters(tmp_path):
+    """Of files, modules, inputs and outputs: they come out as they went in."""
+    folder = tmp_path / "ünï 目"
+    folder.mkdir()
+    (folder / "modül.py").write_text(NAMES, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("modül", folder / "modül.py")
+    source = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(source)
+    module = source.Names()
+    batch = {"größe": torch.randn(2, 4), "gr__e": torch.randn(2, 3), "目": [torch.randn(2, 3)]}
+    model = zero.export(module, batch)
+    assert model.inputs[:2] == ["größe", "gr__e"]
+    arrays = dict(zip(model.inputs, [batch["größe"], batch["gr__e"], batch["目"][0]]))
+    with zero.compile(
+        module, batch, outputs=["höhe"], check=True, output=folder / "step.so", threads=1
+    ) as step:
+        assert list(step.inputs) == model.inputs
+        wanted = module(**batch)
+        found = step.predict(arrays)["höhe"]
+        numpy.testing.assert_allclose(found, wanted["höhe"].detach(), rtol=1e-5, atol=1e-6)
+        assert abs(step(arrays) - wanted["loss"].item()) <= 1e-6
+        state = step.state_dict()
+        step.load_into(module)
+        torch.testing.assert_close(
+            module.state_dict()["heads.größe.weight"].numpy(), state["heads.größe.weight"]
+        )
+        step.save_checkpoint(folder / "ckpt")
+        step.save_weights(folder / "w.safetensors")
+        step(arrays)
+        step.load_checkpoint(folder / "ckpt")
+        assert all((step.state_dict()[name] == state[name]).all() for name in state)
+    saved = load_file(folder / "w.safetensors")
+    assert {"heads.größe.weight", "heads.klein-é.bias"} <= set(saved)
+    tensors = {name: value.clone() for name, value in module.state_dict().items()}
+    save_file(tensors, folder / "again.safetensors")
+    with zero.load(folder / "step.so", weights=folder / "again.safetensors", threads=1) as step:
+        assert all((step.state_dict()[name] == saved[name].numpy()).all() for name in saved)
+
+
+def test_quoting():
+    assert quoted('a"b\\c\nü') == '"a\\22b\\5Cc\\0Aü"'
+
+
+@pytest.mark.parametrize("name", ["z w", "class", 'a"b'])
+def test_other_names_are_refused(name):
+    class Any(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.ones(4))
+
+        def forward(self, **batch):
+            return (self.w * batch[name]).sum()
+
+    with pytest.raises(zero.CannotImport, match=f"named .{name}., wanted a name"):
+        zero.export(Any(), {name: torch.randn(2, 4)})

@@ -6,9 +6,11 @@ before they run: where a gradient ends.
 
 from __future__ import annotations
 
+import keyword
 from typing import Any
 
 import torch
+import torch.utils._pytree as pytree
 from torch import nn
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
@@ -70,6 +72,16 @@ class LossOf(nn.Module):
         return value
 
 
+def refuse_other_names(batch: dict[str, Any]) -> None:
+    """The traced forward has a parameter of each name of the batch."""
+    for name in batch:
+        if not name.isidentifier() or keyword.iskeyword(name):
+            raise CannotImport(
+                f"the batch has a tensor named {name!r}, wanted a name that a parameter of "
+                "forward can have: letters, digits and _; rename it"
+            )
+
+
 def copies(batch: dict[str, Any]) -> dict[str, Any]:
     """The batch with tensors of its own: export takes two uses of one tensor for
     one input."""
@@ -81,6 +93,7 @@ def copies(batch: dict[str, Any]) -> dict[str, Any]:
 
 def capture(module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...]) -> Captured:
     """Traces `module(**batch)`. Raises CannotImport."""
+    refuse_other_names(batch)
     refuse_cumulative_averages(module)
     refuse_module_hooks(module)
     hooked = hooks_of_parameters(module)
@@ -385,6 +398,7 @@ def bind(program, buffers: dict[str, torch.Tensor]) -> Captured:
             module.graph.erase_node(node)
     nodes = {node.name: node for node in module.graph.nodes if node.op == "placeholder"}
     captured = Captured(module.graph, {}, {}, {}, {}, [])
+    names = input_names(program)
     for spec in program.graph_signature.input_specs:
         node = nodes[spec.arg.name]
         if spec.kind == InputKind.PARAMETER:
@@ -396,7 +410,7 @@ def bind(program, buffers: dict[str, torch.Tensor]) -> Captured:
         elif spec.kind == InputKind.USER_INPUT and isinstance(spec.arg, ConstantArgument):
             captured.constants[node] = spec.arg.value
         elif spec.kind == InputKind.USER_INPUT:
-            captured.inputs[node] = spec.arg.name
+            captured.inputs[node] = names[spec.arg.name]
         else:
             raise CannotImport(f"the module keeps {spec.target}, of kind {spec.kind.name}")
     names = {spec.target: nodes[spec.arg.name] for spec in program.graph_signature.input_specs}
@@ -410,6 +424,23 @@ def bind(program, buffers: dict[str, torch.Tensor]) -> Captured:
                 )
             captured.constants[node] = value.cpu()
     return captured
+
+
+def input_names(program: ExportedProgram) -> dict[str, str]:
+    """The inputs' names in the batch, by those of their placeholders, which have other
+    characters in place of some. What is inside of a list has its placeholder's name."""
+    form = program.call_spec.in_spec
+    specs = program.graph_signature.input_specs
+    inputs = [s.arg.name for s in specs if s.kind == InputKind.USER_INPUT]
+    _, batch = pytree.tree_unflatten(inputs, form)
+    given = {inner: name for name, inner in batch.items() if isinstance(inner, str)}
+    names = {}
+    for inner in inputs:
+        name = given.get(inner, inner)
+        while inner not in given and name in batch:
+            name += "_"
+        names[inner] = name
+    return names
 
 
 def unread_buffers(

@@ -16,7 +16,7 @@ from zero.importer.ir import Names, Value, print_operations, same
 from zero.importer.layers import Repeated, repeat_layers
 from zero.importer.parameters import Parameter, Parameters
 from zero.importer.places import place_of
-from zero.importer.text import location, symbol
+from zero.importer.text import location, quoted, symbol
 
 
 def name_of(node: Node) -> str:
@@ -156,13 +156,13 @@ class StepWriter:
             live, results = repeat_layers(live, results, repeated)
         body = print_operations(live, self.names, self._location)
         yielded = ", ".join(value.name for value in results)
-        names = ", ".join(f'"{name}"' for name in self.outputs)
+        names = ", ".join(quoted(name) for name in self.outputs)
         types = ", ".join(value.type for value in results)
         body.append(
             f"  zero.yield {yielded}" + (f" outputs [{names}]" if names else "") + f" : {types}"
         )
         arguments = ", ".join(
-            f'{value.name}: {value.type} {{zero.input = "{name}"}}'
+            f'{value.name}: {value.type} {{zero.input = {quoted(name)}}}'
             for name, value in zip(self.captured.inputs.values(), self.arguments)
         )
         lines = [p.declaration() for p in self.parameters.all()] + stored
@@ -188,5 +188,5 @@ def escaped(text: str) -> str:
 
 def clean(name: str) -> str:
     """A name that is allowed after '%'."""
-    kept = "".join(c if c.isalnum() or c in "_.$-" else "_" for c in name)
+    kept = "".join(c if c.isascii() and c.isalnum() or c in "_.$-" else "_" for c in name)
     return kept if kept and not kept[0].isdigit() else "v" + kept

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Iterable
 
 import torch
@@ -10,14 +9,14 @@ from torch import nn
 
 from zero.checkpoints.digest import digest_of
 from zero.importer.parameters import Parameters
-from zero.importer.text import symbol
+from zero.importer.text import quoted, symbol
 
 
 def stored_tensors(module: nn.Module, parameters: Parameters, unread: Iterable[str]) -> list[str]:
     """Declarations of further names of parameters, and of the buffers that the module
     saves: their values are constants of the step, but for those that are `unread`."""
     lines = [
-        f"zero.stored_tensor {json.dumps(name)} of {symbol(parameter.name)}"
+        f"zero.stored_tensor {quoted(name)} of {symbol(parameter.name)}"
         for name, parameter in parameters.by_name.items()
         if name != parameter.name
     ]
@@ -26,7 +25,7 @@ def stored_tensors(module: nn.Module, parameters: Parameters, unread: Iterable[s
         if name in parameters.by_name:
             continue
         digest = "" if name in unread else f' digest "{digest_of(bytes_of(value))}"'
-        lines.append(f"zero.stored_tensor {json.dumps(name)}{digest}")
+        lines.append(f"zero.stored_tensor {quoted(name)}{digest}")
     return lines
 
 

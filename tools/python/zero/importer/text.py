@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import torch
@@ -80,7 +79,13 @@ def symbol(name: str) -> str:
     """A symbol's name, quoted where it has to be."""
     if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_$.]*", name):
         return "@" + name
-    return "@" + json.dumps(name)
+    return "@" + quoted(name)
+
+
+def quoted(name: str) -> str:
+    """A string of MLIR, which has UTF-8 as it is, and other bytes in hexadecimal."""
+    kept = re.sub(r'[\x00-\x1f"\\\x7f]', lambda found: f"\\{ord(found[0]):02X}", name)
+    return f'"{kept}"'
 
 
 def location(place: Place) -> str:
@@ -89,4 +94,4 @@ def location(place: Place) -> str:
     names = [name for name in (place.module, place.file) if name]
     if not names:
         return ""
-    return f"{json.dumps(', '.join(names))}:{place.line}:1"
+    return f"{quoted(', '.join(names))}:{place.line}:1"
