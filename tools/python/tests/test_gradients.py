@@ -94,6 +94,77 @@ def test_masks(form, tmp_path):
     assert (" causal scale" in model.text) == (form == "causal")
 
 
+# Of three projections of x [6, 5, 8] and keep [6, 5]: fewer dimensions than four, and more.
+SHAPES = {
+    "2d": lambda q, k, v, m: (q[0], k[0], v[0], m[0]),
+    "3d": lambda q, k, v, m: (q, k, v, m),
+    "3d, one mask": lambda q, k, v, m: (q, k, v, m[0]),
+    "3d, one mask of keys": lambda q, k, v, m: (q, k, v, m[:, :1]),
+    "3d, one key": lambda q, k, v, m: (q, k[:1], v[:1], m),
+    "3d beside 4d": lambda q, k, v, m: (q.view(2, 3, 5, 8), k[:3], v[3:], m.view(2, 3, 5, 5)),
+    "3d, learned": lambda q, k, v, m: (q, k, v, q @ k.mT),
+    "4d, one batch": lambda q, k, v, m: (q.view(2, 3, 5, 8), k[None, :3], v[None, 3:], m[:3]),
+    "5d": lambda q, k, v, m: (*(y.view(1, 2, 3, 5, 8) for y in (q, k, v)), m.view(1, 2, 3, 5, 5)),
+    "5d, of heads": lambda q, k, v, m: (*(y.view(2, 1, 3, 5, 8) for y in (q, k, v)), m[:3]),
+    "5d, of the first": lambda q, k, v, m: (
+        *(y.view(2, 3, 1, 5, 8) for y in (q, k, v)),
+        m[:2, None, None],
+    ),
+    "5d, of the second": lambda q, k, v, m: (
+        *(y.view(2, 3, 1, 5, 8) for y in (q, k, v)),
+        m[:3, None, :1],
+    ),
+    "5d, a window": lambda q, k, v, m: (
+        *(y.view(2, 3, 1, 5, 8) for y in (q, k, v)),
+        torch.ones(3, 1, 5, 5, dtype=torch.bool).tril().triu(-1),
+    ),
+    "5d, one batch": lambda q, k, v, m: (
+        q.view(2, 3, 1, 5, 8),
+        k[:3].view(1, 3, 1, 5, 8),
+        v[::3].view(2, 1, 1, 5, 8),
+        m.view(2, 3, 1, 5, 5),
+    ),
+}
+
+
+class Shaped(nn.Module):
+    def __init__(self, shaped):
+        super().__init__()
+        self.q, self.k, self.v = (nn.Linear(8, 8) for _ in range(3))
+        self.shaped = shaped
+
+    def forward(self, x, keep):
+        mask = keep[:, None, :] & torch.ones(5, 5, dtype=torch.bool).triu(-3)
+        return F.scaled_dot_product_attention(
+            *self.shaped(self.q(x), self.k(x), self.v(x), mask)
+        ).square().mean()
+
+
+def shaped_batch():
+    keep = torch.rand(6, 5) > 0.4
+    keep[1, 1:] = False  # Of the second, the last row sees nothing.
+    keep[1, 0] = True
+    return {"x": torch.randn(6, 5, 8), "keep": keep}
+
+
+@pytest.mark.parametrize("form", SHAPES)
+def test_masks_of_other_dimensions(form, tmp_path):
+    torch.manual_seed(16)
+    compare(Shaped(SHAPES[form]), shaped_batch(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "shaped, words",
+    [
+        (lambda q, k, v, m: (q, k, v, m[None]), "mask of 4 dimensions beside queries, .* of 3"),
+        (lambda q, k, v, m: (q[:1], k[:1], v[:1], m), r"shape \[6, 5, 5\] beside queries of"),
+    ],
+)
+def test_masks_that_queries_do_not_have(shaped, words):
+    with pytest.raises(zero.CannotImport, match=f"test_gradients.py:[0-9]+: attention.*{words}"):
+        zero.export(Shaped(shaped), shaped_batch())
+
+
 class Narrow(nn.Module):
     """Values of another width than keys."""
 

@@ -27,6 +27,8 @@ def attention(
     scale=None,
     enable_gqa=False,
 ):
+    rank = max(x.rank for x in (query, key, value))
+    query, key, value = aligned(b, query, key, value)
     q, k, v = (four(b, x) for x in (query, key, value))
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     if k.shape[1] != v.shape[1] or q.shape[1] % k.shape[1]:
@@ -38,6 +40,7 @@ def attention(
         attn_mask, is_causal = b.constant(seen), False
     mask, causal, blind = None, is_causal, None
     if attn_mask is not None:
+        attn_mask = four_of_mask(b, attn_mask, query.shape, rank)
         mask, causal, blind = read_mask(b, attn_mask, q, k)
     # nn.attention has no gradient of its mask, and takes its first dimension for the
     # samples that dropout draws for.
@@ -47,7 +50,18 @@ def attention(
     y = compute(b, q, k, v, mask, causal, scale, dropout_p)
     if blind is not None:
         y = b.select(blind, b.like(y, 0), y)
-    return b.reshape(y, query.shape[:-1] + value.shape[-1:])
+    return b.reshape(y, (query.shape[:-1] + value.shape[-1:])[-rank:])
+
+
+def aligned(b: Builder, *operands: Value) -> list[Value]:
+    """Operands of one rank, which are the same before the dimension of the heads. The first
+    of three dimensions is a batch, or heads where not all have as many."""
+    rank = max(x.rank for x in operands)
+    if rank == 3 and len({x.shape[:-2] for x in operands}) > 1:
+        rank = 4
+    wide = [b.reshape(x, (1,) * (rank - x.rank) + x.shape) for x in operands]
+    batch = tuple(torch.broadcast_shapes(*(x.shape[:-3] for x in wide)))
+    return [b.broadcast(x, batch + x.shape[len(batch) :]) for x in wide]
 
 
 def four(b: Builder, x: Value) -> Value:
@@ -61,15 +75,33 @@ def four(b: Builder, x: Value) -> Value:
     return x
 
 
+def four_of_mask(b: Builder, mask: Value, query: tuple[int, ...], rank: int) -> Value:
+    """A mask with the dimensions that `four` gives to queries of shape `query`, or 1 where it
+    is the same for all. What was of `rank` dimensions is of as many or more now."""
+    if mask.rank > rank:
+        raise CannotImport(
+            f"attention with a mask of {mask.rank} dimensions beside queries, keys and values "
+            f"of {rank}: give them leading dimensions of 1"
+        )
+    mask = b.reshape(mask, (1,) * (len(query) - mask.rank) + mask.shape)
+    if any(m not in (1, n) for m, n in zip(mask.shape[:-2], query[:-2])):
+        raise CannotImport(
+            f"attention with a mask of shape {list(mask.shape)} beside queries of "
+            f"{list(query)}: expand the queries to the mask's leading dimensions"
+        )
+    if math.prod(mask.shape[:-3]) > 1:
+        mask = b.broadcast(mask, query[:-3] + mask.shape[-3:])
+    return four(b, mask)
+
+
 def read_mask(b: Builder, mask: Value, q: Value, k: Value):
-    """An additive mask or None, whether it is the triangle, and which rows see no
-    key at all, or None: their result is 0, as PyTorch's is. For their scores such
-    rows see every key: what boolean masks hide is finite, and a softmax that is not
-    recognized as attention would have NaN."""
+    """Of a mask of four dimensions: an additive one or None, whether it is the triangle, and
+    which rows see no key at all, or None: their result is 0, as PyTorch's is. For their
+    scores such rows see every key: what boolean masks hide is finite, and a softmax that is
+    not recognized as attention would have NaN."""
     if mask.constant is not None:
         return read_constant(b, mask.constant, q, k)
-    shape = (1,) * (4 - mask.rank) + mask.shape
-    mask = b.reshape(mask, shape)
+    shape = mask.shape
     zeros = b.fill(shape, 0, q.dtype)
     if mask.dtype == torch.bool:
         sees = b.reduce("max", b.cast(mask, q.dtype), [3], keep=True)
@@ -89,7 +121,7 @@ def expanded(b: Builder, mask: Value, q: Value, k: Value) -> Value:
 
 def read_constant(b: Builder, mask: torch.Tensor, q: Value, k: Value):
     queries, keys = q.shape[2], k.shape[2]
-    mask = mask.expand((1,) * (4 - mask.dim()) + (*mask.shape[:-2], queries, keys))
+    mask = mask.expand(*mask.shape[:2], queries, keys)
     for dim in (0, 1):
         if mask.shape[dim] > 1 and bool((mask == mask.narrow(dim, 0, 1)).all()):
             mask = mask.narrow(dim, 0, 1)
