@@ -11,6 +11,8 @@ import torch.nn.functional as F
 from torch import nn
 from training import compare
 
+import zero
+
 ROWS, WIDTH = 4, 6
 
 
@@ -327,6 +329,7 @@ LOSSES = {
     "probabilities": lambda p, y, z: F.cross_entropy(p, z.softmax(-1), label_smoothing=0.1),
     "positions": lambda p, y, z: F.cross_entropy(p.view(2, 2, 6).mT, y.view(2, 2)),
     "nll": lambda p, y, z: F.nll_loss(p.log_softmax(-1), y),
+    "nll_none": lambda p, y, z: F.nll_loss(p.log_softmax(-1), y, reduction="none").square().sum(),
     "mse": lambda p, y, z: F.mse_loss(p, z) + F.l1_loss(p, z, reduction="sum"),
     "huber": lambda p, y, z: F.huber_loss(p, z, delta=0.5) + F.smooth_l1_loss(p, z, beta=2.0),
     "binary": lambda p, y, z: F.binary_cross_entropy(p.sigmoid(), z.sigmoid()),
@@ -366,3 +369,60 @@ def test_losses_of_large_logits(offset, tmp_path):
     losses = {name: LOSSES[name] for name in OF_LOGITS}
     batch = {"y": torch.tensor([1, -100, 5, 0]), "z": torch.randn(4, 6)}
     compare(Losses(losses, offset), batch, tmp_path)
+
+
+class Classes(nn.Module):
+    """Losses of labels of five classes."""
+
+    def __init__(self, loss):
+        super().__init__()
+        self.z = nn.Parameter(torch.randn(4, 5))
+        self.loss = loss
+
+    def forward(self, y):
+        return self.loss(self.z, y).mean()
+
+
+LABELS = {
+    "none": lambda z, y: F.cross_entropy(z, y, reduction="none"),
+    "none, smooth": lambda z, y: F.cross_entropy(z, y, reduction="none", label_smoothing=0.1),
+    "none, weighted": lambda z, y: F.cross_entropy(z, y, torch.ones(5) * 2, reduction="none"),
+    "none, positions": lambda z, y: F.cross_entropy(
+        z.view(2, 2, 5).mT, y.view(2, 2), reduction="none", ignore_index=-1
+    ),
+    "a class": lambda z, y: F.cross_entropy(z, y, reduction="none", ignore_index=2),
+    "masked": lambda z, y: F.cross_entropy(z, y, reduction="none") * (y >= 0),
+    "nll": lambda z, y: F.nll_loss(z.log_softmax(-1), y),
+    "nll, none": lambda z, y: F.nll_loss(z.log_softmax(-1), y, reduction="none", ignore_index=3),
+    "one hot": lambda z, y: F.one_hot(y, 5) * z,
+    "one hot, computed": lambda z, y: F.one_hot((y * 2) // 2, 5) * z,
+}
+
+
+@pytest.mark.parametrize("form", LABELS)
+def test_labels_outside_the_classes(form, tmp_path):
+    batch = {"y": torch.tensor([0, 1, 2, 4])}
+    compare_refusals(Classes(LABELS[form]), batch, "y", (-100, -5, -1, 2, 3, 5, 6), tmp_path)
+
+
+def compare_refusals(module, batch, name, ids, folder):
+    """Each id, in the last place of an input, is refused where PyTorch refuses it."""
+    path = folder / "step.so"
+    zero.compile(module, batch, output=path, check=False, ranks=1, stage=0).close()
+    zero.export(module, batch).save_weights(folder / "weights.safetensors")
+    refused = 0
+    for number in ids:
+        data = {key: value.clone() for key, value in batch.items()}
+        data[name].view(-1)[-1] = number
+        try:
+            wanted = module(**data).item()
+        except (IndexError, RuntimeError):
+            wanted = None
+        with zero.load(path, weights=folder / "weights.safetensors", threads=1) as step:
+            if wanted is None:
+                refused += 1
+                with pytest.raises(zero.Error, match="check the data|has id .* for the input"):
+                    step.evaluate(data)
+            else:
+                assert abs(step.evaluate(data) - wanted) <= 1e-6 * max(1, abs(wanted)), number
+    assert 0 < refused < len(ids)

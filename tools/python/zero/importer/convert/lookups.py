@@ -7,6 +7,7 @@ import math
 import torch
 
 from zero.importer.builder import Builder
+from zero.importer.convert.limits import within
 from zero.importer.convert.registry import converts
 from zero.importer.errors import CannotImport
 from zero.importer.ir import Value
@@ -156,4 +157,4 @@ def wrapped(b: Builder, ids: Value, size: int) -> Value:
 
 @converts("aten.one_hot.default", to="arith.cmpi with positions")
 def one_hot(b: Builder, self, num_classes):
-    return b.cast(b.one_hot(self, num_classes), torch.int64)
+    return b.cast(b.one_hot(within(b, self, num_classes), num_classes), torch.int64)

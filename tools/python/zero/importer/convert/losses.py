@@ -6,6 +6,7 @@ import torch
 
 from zero.importer.builder import Builder
 from zero.importer.convert.activations import log_softmax_of, softplus_of
+from zero.importer.convert.limits import within
 from zero.importer.convert.registry import converts
 from zero.importer.errors import CannotImport
 from zero.importer.ir import Value
@@ -77,6 +78,11 @@ def count(b: Builder, kept: Value) -> Value:
     return b.binary("maximum", b.reduce("sum", kept, range(kept.rank)), 1)
 
 
+def classes_of(b: Builder, target: Value, classes: int, ignore_index: int) -> Value:
+    """The target, of which a run refuses what is neither a class nor ignored."""
+    return within(b, target, classes, b.compare("ne", target, ignore_index))
+
+
 def pick(b: Builder, x: Value, target: Value) -> Value:
     """x[.., target[..]], 0 where the target is no class."""
     hot = b.one_hot(target, x.shape[-1])
@@ -94,7 +100,9 @@ def by_rows(b, logits, target, weight, reduction, ignore_index, smoothing) -> Va
     log_p = log_softmax_of(b, logits, last)
     kept = valid(b, target, ignore_index, logits.dtype)
     scale = kept
-    if weight is not None:
+    if weight is None:
+        target = classes_of(b, target, logits.shape[last], ignore_index)
+    else:  # whose lookup checks the targets
         scale = b.times(kept, weights_of(b, weight, target, ignore_index))
     rows = b.times(b.negative(pick(b, log_p, target)), scale)
     if smoothing:
@@ -124,6 +132,7 @@ def nll_loss(b: Builder, self, target, weight=None, reduction=MEAN, ignore_index
         raise CannotImport("nll_loss with class weights: use cross_entropy")
     log_p = classes_last(b, self)
     kept = valid(b, target, ignore_index, log_p.dtype)
+    target = classes_of(b, target, log_p.shape[-1], ignore_index)
     rows = b.times(b.negative(pick(b, log_p, target)), kept)
     if reduction == NONE:
         return rows
