@@ -73,7 +73,6 @@ SHAPES = {
         torch.unsafe_split(w, 4, 1)[1] * torch.unsafe_split_with_sizes(w, [4, 2], 1)[1]
     ),
     "unsafe_chunk": lambda w, x, i: torch.unsafe_chunk(w, 3, 1)[2] * 2,
-    "index_copy": lambda w, x, i: w.index_copy(0, torch.tensor([3, 1]), 2 * x[:2] * w[:2]),
     "index_fill": lambda w, x, i: w.index_fill(1, torch.tensor([3, 1]), 2.0) * x,
     "diag": lambda w, x, i: w[0].diag() + w[:, :4].diag().sum() + w[1].diag(-1)[1:, 1:],
     "diag_embed": lambda w, x, i: torch.diag_embed(w, 1)[:, :6, 1:] * x[..., None],

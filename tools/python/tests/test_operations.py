@@ -179,6 +179,12 @@ POSITIONS = {
     ),
     "amax_corner": lambda w, x, i: w.scatter_reduce(1, i[:2], 2 * w[1:3], "amax"),
     "index_add": lambda w, x, i: x.index_add(1, i[0], w, alpha=2) + w.index_add(0, i[0, :4] % 4, w),
+    "index_copy": lambda w, x, i: (
+        w.index_copy(0, torch.tensor([3, 1]), 2 * x[:2] * w[:2])
+        + x.index_copy(1, i[0, :2] % 3, w[:, 1:3])
+        + w[0, 0].index_copy(0, torch.tensor(0), x[1, 1] * w[1, 1])
+    ),
+    "integer_copy": lambda w, x, i: w * i.index_copy(1, i[1, :1] % 6, i[:, 2:3]),
     "integer_add": lambda w, x, i: (
         w.sin() * torch.zeros(6, dtype=torch.long).index_add(0, i[0], i[1])
     ),
@@ -403,6 +409,62 @@ LABELS = {
 def test_labels_outside_the_classes(form, tmp_path):
     batch = {"y": torch.tensor([0, 1, 2, 4])}
     compare_refusals(Classes(LABELS[form]), batch, "y", (-100, -5, -1, 2, 3, 5, 6), tmp_path)
+
+
+class Indexed(nn.Module):
+    """Indices into the columns of z, of which there are five, or of its four rows."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.z = nn.Parameter(torch.randn(4, 5))
+        self.function = function
+
+    def forward(self, y):
+        return self.function(self.z, y).square().mean()
+
+
+ROWS_OF_FOUR = torch.arange(4)
+INDEXED = {
+    "pairs": lambda z, y: z[ROWS_OF_FOUR, y],
+    "pairs, swapped": lambda z, y: z.T[y, ROWS_OF_FOUR],
+    "pairs of data": lambda z, y: z[y % 4, y],
+    "pairs apart": lambda z, y: z[:, None].expand(4, 3, 5)[ROWS_OF_FOUR, :, y],
+    "pairs, broadcast": lambda z, y: z[ROWS_OF_FOUR[:, None], y],
+    "pairs after one": lambda z, y: z[None].expand(2, 4, 5)[:, ROWS_OF_FOUR, y],
+    "three": lambda z, y: z.view(2, 2, 5)[ROWS_OF_FOUR // 2, ROWS_OF_FOUR % 2, y],
+    "integers": lambda z, y: z * torch.arange(20).view(4, 5)[ROWS_OF_FOUR, y][:, None],
+    "columns": lambda z, y: z[:, y],
+    "put": lambda z, y: put(torch.zeros(4, 5), (ROWS_OF_FOUR, y), z[:, 0]),
+    "put, added": lambda z, y: torch.index_put(z, (ROWS_OF_FOUR, y), z[:, 0], accumulate=True),
+    "put a column": lambda z, y: put(torch.zeros(5, 4), (y,), z[:, :4]),
+    "select": lambda z, y: z.index_select(1, y),
+    "add": lambda z, y: torch.zeros(4, 5).index_add(1, y, z[:, :4]),
+    "copy": lambda z, y: torch.zeros(4, 5).index_copy(1, y, z[:, :4]),
+    "copy of rows": lambda z, y: torch.zeros(5, 5).index_copy(0, y, z),
+    "gather": lambda z, y: z.gather(1, y[:, None]),
+    "scatter": lambda z, y: torch.zeros(4, 5).scatter(1, y[:, None], z[:, :1]),
+    "take": lambda z, y: z[0].take(y),
+}
+
+
+@pytest.mark.parametrize("form", INDEXED)
+def test_indices_outside_their_dimension(form, tmp_path):
+    batch = {"y": torch.tensor([0, 1, 2, 4])}
+    module = Indexed(INDEXED[form])
+    compare_refusals(module, batch, "y", (-6, -5, -1, 3, 5, 7), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda z, y: z[ROWS_OF_FOUR, torch.tensor([0, 1, 5, 2])],
+        lambda z, y: z[ROWS_OF_FOUR, torch.tensor([0, 1, -6, 2])],
+        lambda z, y: z.index_select(1, torch.tensor([-1])),
+    ],
+)
+def test_constant_indices_outside_their_dimension(function):
+    with pytest.raises(zero.CannotImport, match="test_operations.py:[0-9]+: the index -?[0-9]"):
+        zero.export(Indexed(function), {"y": torch.tensor([0, 1, 2, 4])})
 
 
 def compare_refusals(module, batch, name, ids, folder):

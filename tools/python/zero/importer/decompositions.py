@@ -20,7 +20,7 @@ RECURRENT = ("aten.lstm", "aten.gru", "aten.rnn")
 SAME_GRADIENT = (
     "addr affine_grid_generator aminmax "
     "block_diag channel_shuffle count_nonzero deg2rad diag_embed frac grid_sampler_2d heaviside "
-    "index_copy index_fill isfinite isin isneginf isposinf linalg_cross logaddexp logaddexp2 "
+    "index_fill isfinite isin isneginf isposinf linalg_cross logaddexp logaddexp2 "
     "logit multi_margin_loss mvlgamma nansum rad2deg renorm rot90 soft_margin_loss special_entr "
     "special_log_ndtr special_ndtr special_xlog1py take trace unsafe_split "
     "unsafe_split_with_sizes"

@@ -365,7 +365,7 @@ def filled(r: Ranges, a: dict, node: Node):
     return hull(r.of(a["self"]), r.of(a["value"]))
 
 
-@rule("masked_scatter")
+@rule("masked_scatter", "index_copy")
 def scattered(r: Ranges, a: dict, node: Node):
     return hull(r.of(a["self"]), r.of(a["source"]))
 

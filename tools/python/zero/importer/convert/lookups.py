@@ -7,7 +7,7 @@ import math
 import torch
 
 from zero.importer.builder import Builder
-from zero.importer.convert.limits import within
+from zero.importer.convert.limits import is_within, within
 from zero.importer.convert.registry import converts
 from zero.importer.errors import CannotImport
 from zero.importer.ir import Value
@@ -139,11 +139,13 @@ def index_rows(b: Builder, x: Value, ids: list[Value]) -> Value:
 
 
 def row_numbers(b: Builder, shape: tuple[int, ...], ids: list[Value]) -> Value:
-    """Indices of the first dimensions of `shape` as numbers of rows, row-major."""
+    """Indices of the first dimensions of `shape` as numbers of rows, row-major. Of several
+    each is checked, since one outside of its dimension makes the number of another row."""
     common = tuple(torch.broadcast_shapes(*(i.shape for i in ids)))
     number = None
     for size, i in zip(shape, ids):
-        i = wrapped(b, b.broadcast(i, common), size)
+        i = i if is_within(i, size) else wrapped(b, i, size)
+        i = b.broadcast(within(b, i, size) if len(ids) > 1 else i, common)
         number = i if number is None else b.plus(b.times(number, size), i)
     return number
 

@@ -8,13 +8,13 @@ from typing import Callable
 import torch
 
 from zero.importer.builder import Builder
+from zero.importer.convert.limits import refuse_outside
 from zero.importer.convert.lookups import (
     indexed_dims,
     inverse,
     positions_first,
     row_numbers,
     rows_first,
-    wrapped,
 )
 from zero.importer.convert.registry import converts
 from zero.importer.errors import CannotImport
@@ -34,9 +34,11 @@ def positions(b: Builder, index: Value, dim: int) -> Value:
 
 
 def row_positions(b: Builder, index: Value, shape: tuple[int, ...], dim: int) -> Value:
-    """A vector of positions for each row before `dim`."""
-    ids = b.reshape(wrapped(b, index, shape[dim]), (index.size,))
-    return b.broadcast(ids, shape[:dim] + (index.size,))
+    """A vector of positions for each row before `dim`. What reads them checks them: here
+    negative ones do not count from the end."""
+    if index.constant is not None:
+        refuse_outside(index.constant, shape[dim])
+    return b.broadcast(b.reshape(index, (index.size,)), shape[:dim] + (index.size,))
 
 
 @converts("aten.gather.default", to="nn.gather")
@@ -135,7 +137,15 @@ def index_add(b: Builder, self, dim, index, source, alpha=1):
     dim %= self.rank
     if alpha != 1:
         source = b.times(source, alpha)
-    return summed(b, self, row_positions(b, index, source.shape, dim), source, dim)
+    return summed(b, self, row_positions(b, index, self.shape, dim), source, dim)
+
+
+@converts("aten.index_copy.default", to="nn.scatter set")
+def index_copy(b: Builder, self, dim, index, source):
+    if not self.rank:
+        return b.reshape(source, ())
+    dim %= self.rank
+    return b.scatter("set", source, row_positions(b, index, self.shape, dim), self, dim)
 
 
 @converts("aten.scatter_reduce.two", to="nn.scatter_add, nn.scatter max and set")
