@@ -216,7 +216,7 @@ bool Sharding::mayCut(ParameterOp parameter, DimensionId atom) const {
 static double bytesOf(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   return static_cast<double>(type.getNumElements()) *
-         type.getElementTypeBitWidth() / 8;
+         std::max(type.getElementTypeBitWidth() / 8, 1u);
 }
 
 static double flopsOf(Operation *op) {

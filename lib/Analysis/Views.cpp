@@ -4,6 +4,7 @@
 
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Interfaces/Interfaces.h"
+#include "zero/Interfaces/KernelSpec.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -28,7 +29,11 @@ static std::optional<View> getSliceView(tensor::ExtractSliceOp slice) {
     mayCut &= size == 1;
     offset = offset * extent + begin;
   }
-  return View{slice.getSource(), offset * type.getElementTypeBitWidth() / 8};
+  // As the runtime keeps them: a byte for each i1.
+  std::optional<zrt::DataType> element = toDataType(type.getElementType());
+  if (!element)
+    return std::nullopt;
+  return View{slice.getSource(), offset * int64_t(zrt::sizeOf(*element))};
 }
 
 std::optional<View> mlir::zero::getView(Operation *op) {

@@ -488,3 +488,21 @@ def compare_refusals(module, batch, name, ids, folder):
             else:
                 assert abs(step.evaluate(data) - wanted) <= 1e-6 * max(1, abs(wanted)), number
     assert 0 < refused < len(ids)
+
+
+@pytest.mark.parametrize("row", range(6))
+def test_rows_of_booleans(row):
+    """A boolean takes a byte in memory, not a bit."""
+
+    class Kept(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.arange(1.0, 6.0))
+
+        def forward(self, keep, x):
+            return (self.w * keep[row]).sum() * x.mean() + torch.where(keep[row], self.w, 0).sum()
+
+    module, keep = Kept(), torch.rand(6, 5) > 0.5
+    batch = {"keep": keep, "x": torch.ones(6, 1)}
+    with zero.compile(module, batch, check=False) as step:
+        assert step.evaluate(batch) == module(**batch).item()
