@@ -302,6 +302,9 @@ MOVES = {
     "distances": lambda x: x * torch.cdist(x, x).mean(-1, keepdim=True),
     "spread": lambda x: x - x.std(-1, keepdim=True),
     "logs": lambda x: torch.logaddexp(x, -x),
+    # Of booleans, where they lie in another tensor.
+    "chosen": lambda x: torch.where((x.detach() > 0)[-1], x, 0.5 * x),
+    "chosen_late": lambda x: x * (x.detach() < 0.1)[:, -1:],
 }
 
 
@@ -358,6 +361,12 @@ LOSSES = {
         y.log_softmax(-1), targets.softmax(-1), reduction="batchmean"
     ),
     "cosine": lambda y, labels, targets: (1 - F.cosine_similarity(y, targets, dim=-1)).mean(),
+    "chosen": lambda y, labels, targets: (
+        F.cross_entropy(y.flatten(0, 1), labels.flatten(), reduction="none").view_as(labels)
+        * (labels[-1] > 2)
+    ).sum()
+    / (labels > 2).sum().clamp(min=1),
+    "rows": lambda y, labels, targets: torch.where((targets > 0)[-1], y, 0).square().mean(),
     "written_out": lambda y, labels, targets: (
         -y.log_softmax(-1).gather(2, labels.unsqueeze(-1)).mean() + 1e-3 * y.square().mean()
     ),
