@@ -71,8 +71,7 @@ static Value convertScalar(OpBuilder &builder, Location loc, Value value,
 /// gradients in the range of their type.
 static Value buildWeight(OpBuilder &builder, Location loc, Value sum) {
   auto type = RankedTensorType::get({}, builder.getF32Type());
-  auto summed = cast<RankedTensorType>(
-      sum.getDefiningOp<nn::ReduceOp>().getX().getType());
+  auto summed = cast<RankedTensorType>(nn::findSum(sum).getX().getType());
   Value share = arith::ConstantOp::create(
       builder, loc,
       DenseElementsAttr::get(type, 1.0f / float(summed.getNumElements())));
