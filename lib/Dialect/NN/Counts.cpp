@@ -71,7 +71,7 @@ static bool isSmall(Value value) {
 /// `value` without a bound that no sum is below, conversions and reshapes.
 template <typename... Maximum> static Value stripBound(Value value) {
   Operation *op = strip(value).getDefiningOp();
-  if (op && isa<Maximum...>(op))
+  if (isa_and_nonnull<Maximum...>(op))
     for (int i : {0, 1})
       if (isSmall(op->getOperand(1 - i)))
         return strip(op->getOperand(i));
@@ -81,7 +81,7 @@ template <typename... Maximum> static Value stripBound(Value value) {
 /// The integer that `value` is, as a float; null where it is none.
 static Value integerOf(Value value) {
   Operation *op = strip(value).getDefiningOp();
-  return op && isa<arith::SIToFPOp, arith::UIToFPOp>(op)
+  return isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(op)
              ? strip(op->getOperand(0))
              : Value();
 }
