@@ -162,8 +162,7 @@ void DeviceBackend::unpackInputs(int micro) {
 }
 
 void DeviceBackend::runStep() {
-  if (executor.hasPostponed())
-    executor.startPostponed();
+  executor.startPostponed();
   if (program.pipeline.isCut())
     return runStage();
   const int64_t last = program.training.accumulation - 1;

@@ -30,8 +30,7 @@ std::vector<DeviceBackend::Begun> DeviceBackend::pieces() const {
 void DeviceBackend::runPiece(Piece piece) {
   if (piece == Piece::Update)
     return runStep();
-  if (executor.hasPostponed())
-    executor.startPostponed();
+  executor.startPostponed();
   executor.runMicro(piece == Piece::Micro ? 0
                                           : program.training.accumulation - 1);
   if (piece == Piece::Last)

@@ -200,8 +200,10 @@ void Executor::judgeAgain() {
                             : measuresGradients(program, command);
     if (!isPart)
       continue;
-    if (command.opcode == Opcode::Start)
+    if (command.opcode == Opcode::Start) {
       added.insert(command.ticket);
+      count(action);
+    }
     // The verdict divides by the weights of all ranks.
     if (judgesGradients(program, command))
       context.control->weightSum = weight;
@@ -221,7 +223,8 @@ bool Executor::willPostpone() const {
 }
 
 void Executor::startPostponed() {
-  isPostponed = false;
+  if (!std::exchange(isPostponed, false))
+    return;
   uint32_t number = 0;
   for (const Action &action : plans.at(&program.apply).front()) {
     if (action.mayBePostponed)
@@ -295,8 +298,7 @@ void Executor::runApply() { run(program.apply); }
 void Executor::runEvaluate() { run(program.evaluate); }
 
 void Executor::drain() {
-  if (isPostponed)
-    startPostponed();
+  startPostponed();
   waitForStarted();
 }
 
