@@ -96,9 +96,6 @@ static bool isWhole(StringRef path) {
 
 /// A key by `set` and by another option. Of one option twice, the last counts.
 void OptionMerger::checkGiven(StringRef path, const json::Value &value) {
-  const auto isWithin = [](StringRef inner, StringRef outer) {
-    return inner.consume_front(outer) && inner.starts_with(".");
-  };
   for (const auto &[other, by] : given) {
     const bool isBySet = name.starts_with(kSetWords) ||
                          StringRef(by.option).starts_with(kSetWords);

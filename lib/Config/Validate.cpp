@@ -34,8 +34,7 @@ void Reporter::add(ConfigSeverity severity, StringRef key,
                    lines.columns.lookup(key)});
 }
 
-/// Whether `path` is a key of the block `block`, or of one within it.
-static bool isWithin(StringRef path, StringRef block) {
+bool mlir::zero::isWithin(StringRef path, StringRef block) {
   return path.consume_front(block) && path.starts_with(".");
 }
 

@@ -21,6 +21,8 @@ inline std::optional<double> withoutSignOfZero(std::optional<double> value) {
 
 /// The JSON text of a value.
 std::string print(const llvm::json::Value &value);
+/// Whether `path` is a key of the block `block`, or of one within it.
+bool isWithin(llvm::StringRef path, llvm::StringRef block);
 
 /// Collects the messages about one file and knows where its keys stand.
 class Reporter {

@@ -28,6 +28,11 @@ constexpr Row kLaunchers[] = {
 
 } // namespace
 
+std::string zrt::textIn(const char *variable) {
+  const char *text = std::getenv(variable);
+  return text ? text : "";
+}
+
 long zrt::numberIn(const char *variable, long otherwise) {
   const char *text = std::getenv(variable);
   if (!text || !*text)

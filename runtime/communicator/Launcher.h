@@ -13,6 +13,8 @@ struct Launch {
   long process = 0, processes = 1;
 };
 
+/// The text of an environment variable; "" where there is none.
+std::string textIn(const char *variable);
 /// The number in an environment variable, or `otherwise` where it has none.
 long numberIn(const char *variable, long otherwise);
 

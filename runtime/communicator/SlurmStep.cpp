@@ -11,11 +11,6 @@ using namespace zrt;
 /// Ports that systems leave to programs, below those that connections get.
 static constexpr long kFirstPort = 20000, kPorts = 10000;
 
-static std::string valueOf(const char *variable) {
-  const char *value = std::getenv(variable);
-  return value ? value : "";
-}
-
 /// Of each range in brackets its first number.
 std::string zrt::firstHostOf(const std::string &list) {
   std::string host;
@@ -49,12 +44,12 @@ std::optional<SlurmStep> zrt::findSlurmStep() {
   SlurmStep step;
   step.rank = int(numberIn("SLURM_PROCID", -1));
   step.ranks = int(numberIn("SLURM_STEP_NUM_TASKS", 1));
-  step.host = firstHostOf(valueOf("SLURM_STEP_NODELIST"));
+  step.host = firstHostOf(textIn("SLURM_STEP_NODELIST"));
   if (step.rank < 0 || step.rank >= step.ranks || step.ranks == 1 ||
       step.host.empty())
     return std::nullopt;
   step.localRank = int(numberIn("SLURM_LOCALID", 0));
-  step.localRanks = countAt(valueOf("SLURM_STEP_TASKS_PER_NODE"),
+  step.localRanks = countAt(textIn("SLURM_STEP_TASKS_PER_NODE"),
                             int(numberIn("SLURM_NODEID", 0)));
   const long job = numberIn("SLURM_JOB_ID", 0),
              number = numberIn("SLURM_STEP_ID", 0);

@@ -1,5 +1,6 @@
 #include "communicator/Sockets.h"
 
+#include "communicator/Launcher.h"
 #include "communicator/Mpi.h"
 #include "communicator/ProcessCommunicator.h"
 #include "communicator/SlurmStep.h"
@@ -11,15 +12,9 @@
 using namespace zrt;
 using namespace zrt::processes;
 
-/// Of a variable; "" where there is none.
-static std::string valueOf(const char *variable) {
-  const char *value = std::getenv(variable);
-  return value ? value : "";
-}
-
 /// A variable that holds a number of at most `most`.
-static int numberIn(const char *variable, long most) {
-  const std::string text = valueOf(variable);
+static int wantedNumber(const char *variable, long most) {
+  const std::string text = textIn(variable);
   char *end = nullptr;
   const long value = std::strtol(text.c_str(), &end, 10);
   if (text.empty() || *end != '\0' || value < 0 || value > most)
@@ -34,11 +29,11 @@ static SocketPlace placeIn(const SlurmStep &step) {
   SocketPlace place;
   place.rank = step.rank;
   place.ranks = step.ranks;
-  const std::string host = valueOf("MASTER_ADDR");
+  const std::string host = textIn("MASTER_ADDR");
   place.host = host.empty() ? step.host : host;
   place.port = step.port;
-  if (!valueOf("MASTER_PORT").empty())
-    place.port = uint16_t(numberIn("MASTER_PORT", kMostPort));
+  if (!textIn("MASTER_PORT").empty())
+    place.port = uint16_t(wantedNumber("MASTER_PORT", kMostPort));
   else
     place.advice = "; the port follows from the numbers of Slurm's job and "
                    "step: set MASTER_PORT to a free one";
@@ -50,25 +45,25 @@ static SocketPlace findPlace() {
     return placeIn(*findSlurmStep());
   constexpr long kMostRanks = 1 << 20;
   SocketPlace place;
-  place.ranks = numberIn("WORLD_SIZE", kMostRanks);
-  place.rank = numberIn("RANK", kMostRanks);
+  place.ranks = wantedNumber("WORLD_SIZE", kMostRanks);
+  place.rank = wantedNumber("RANK", kMostRanks);
   if (place.rank >= place.ranks)
     throw CommunicationError("RANK: found " + std::to_string(place.rank) +
                              ", wanted less than WORLD_SIZE, which is " +
                              std::to_string(place.ranks));
-  place.host = valueOf("MASTER_ADDR");
+  place.host = textIn("MASTER_ADDR");
   // Where torchrun's agent keeps what its workers share, it listens there.
-  const bool isTaken = valueOf("TORCHELASTIC_USE_AGENT_STORE") == "True";
-  place.port = uint16_t(numberIn("MASTER_PORT", 65534) + (isTaken ? 1 : 0));
+  const bool isTaken = textIn("TORCHELASTIC_USE_AGENT_STORE") == "True";
+  place.port = uint16_t(wantedNumber("MASTER_PORT", 65534) + (isTaken ? 1 : 0));
   return place;
 }
 
 bool zrt::launchedWithAddress() {
   for (const char *name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
-    if (valueOf(name).empty())
+    if (textIn(name).empty())
       return false;
   // One process is a run of threads.
-  return valueOf("WORLD_SIZE") != "1";
+  return textIn("WORLD_SIZE") != "1";
 }
 
 bool zrt::launchedBySlurmAlone() {

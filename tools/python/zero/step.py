@@ -447,17 +447,15 @@ class Step:
         further names of tied parameters may be, with the same values. Checked before
         anything is set."""
         given: dict[str, Any] = {}
-        names: dict[str, str] = {}
         for name, value in state.items():
             own = self.aliases.get(name, name)
-            if own in given and not numpy.array_equal(
-                as_floats(names[own], given[own]), as_floats(name, value)
+            known = given.setdefault(own, value)
+            if known is not value and not numpy.array_equal(
+                as_floats(own, known), as_floats(name, value)
             ):
                 raise ArgumentError(
-                    f"'{names[own]}' and '{name}' are one parameter, and have different "
-                    "values: give both the same, or one of them"
+                    f"'{name}' is '{own}', which is given with other values: give one of them"
                 )
-            given[own], names[own] = value, name
         missing = [name for name in self.parameters if name not in given]
         extra = [name for name in given if name not in self.parameters]
         if strict and (missing or extra):
