@@ -11,6 +11,7 @@
 #include "mlir/IR/Threading.h"
 #include "mlir/Pass/PassManager.h"
 
+#include "program/KernelSchema.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -55,6 +56,9 @@ static FailureOr<PlannedPoint> measureStages(ModuleOp planned,
         std::max(point.hostBytes, summary.totalBytes(MemoryTier::Host));
   }
   point.countedBytes = point.bytes;
+  for (const zrt::Program &program : *programs)
+    point.workspaceBytes = std::max(
+        point.workspaceBytes, static_cast<int64_t>(zrt::workspaceOf(program)));
   StagesTimeline timeline = simulateStages(*programs, machine);
   point.seconds = timeline.seconds;
   point.exposed = timeline.bubble() * timeline.passSeconds;
@@ -78,6 +82,8 @@ FailureOr<PlannedPoint> mlir::zero::measurePlan(ModuleOp planned,
   point.hostStateBytes =
       summary.arena({ArenaKind::Optimizer, MemoryTier::Host}).bytes;
   point.countedBytes = point.bytes;
+  point.workspaceBytes =
+      static_cast<int64_t>(zrt::workspaceOf(*timeline->program));
   point.seconds = timeline->stepSeconds();
   point.exposed = timeline->exposed;
   return point;

@@ -20,6 +20,15 @@ std::string verify::describe(const Layout &layout) {
   return text;
 }
 
+/// Where a rank has one index of several dimensions, any may be the one.
+static std::string describeAll(ArrayRef<Layout> layouts) {
+  return llvm::join(llvm::map_range(layouts,
+                                    [](const Layout &layout) {
+                                      return describe(layout);
+                                    }),
+                    ", or ");
+}
+
 std::string verify::describe(const State &state) {
   switch (state.kind) {
   case State::None:
@@ -27,12 +36,13 @@ std::string verify::describe(const State &state) {
   case State::Same:
     return "the same on all ranks";
   case State::Cut:
-    if (!state.layouts.empty() && (state.samples || state.sumsSamples))
+    if (state.layouts.empty())
+      return "another on each rank";
+    if (state.samples || state.sumsSamples)
       return (state.samples ? "of the samples of all ranks, "
                             : "a sum over the samples of all ranks, ") +
-             describe(state.layouts.front());
-    return state.layouts.empty() ? "another on each rank"
-                                 : describe(state.layouts.front());
+             describeAll(state.layouts);
+    return describeAll(state.layouts);
   case State::Term:
     return "the term of a sum on each rank";
   case State::Gathered:

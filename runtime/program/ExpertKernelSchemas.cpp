@@ -1,6 +1,7 @@
 // The kernels of `nn` that send rows to experts, multiply them there, and bring
 // them back.
 #include "program/KernelPattern.h"
+#include "program/Workspaces.h"
 
 #include <limits>
 

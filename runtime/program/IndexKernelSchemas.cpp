@@ -1,6 +1,7 @@
 // The kernels of `nn` that move and order elements by positions that are
 // data: gathers, scatters, sorts, running sums. And numbers that are drawn.
 #include "program/KernelPattern.h"
+#include "program/Workspaces.h"
 
 #include <cmath>
 

@@ -164,6 +164,23 @@ KernelArithmetic zrt::arithmeticOf(const KernelSpec &spec) {
   return row->schema.arithmetic(shapes);
 }
 
+uint64_t zrt::workspaceOf(const KernelSpec &spec, bool deterministic) {
+  const Row *row = findRow(spec.name);
+  if (!row || !row->schema.workspace)
+    return 0;
+  KernelShapes shapes(spec);
+  if (!row->pattern.match(spec, shapes).empty())
+    return 0;
+  return row->schema.workspace(shapes, deterministic);
+}
+
+uint64_t zrt::workspaceOf(const Program &program) {
+  uint64_t most = 0;
+  for (const KernelSpec &spec : program.kernels)
+    most = std::max(most, workspaceOf(spec, program.training.deterministic));
+  return most;
+}
+
 std::vector<std::string> zrt::factorMarks(const std::string &kernel) {
   const Row *row = findRow(kernel);
   return row ? row->pattern.factorMarks() : std::vector<std::string>();

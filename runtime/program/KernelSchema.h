@@ -114,6 +114,10 @@ struct KernelSchema {
   std::string (*check)(const KernelShapes &shapes) = nullptr;
   /// What kind of operations `flops` are; null: elementwise.
   KernelArithmetic (*arithmetic)(const KernelShapes &shapes) = nullptr;
+  /// Bytes of scratch memory that a GPU's kernel takes at most, in a program
+  /// that is `deterministic` or not; null: none.
+  uint64_t (*workspace)(const KernelShapes &shapes,
+                        bool deterministic) = nullptr;
 };
 
 /// Strides of what is not dense, and where it begins in memory, are multiples
@@ -161,6 +165,14 @@ void countWork(KernelSpec &spec);
 /// What kind of operations `spec` does, as its schema says; elementwise where
 /// there is none, or the spec does not fit.
 KernelArithmetic arithmeticOf(const KernelSpec &spec);
+
+/// Bytes of scratch memory that the kernel of a GPU takes at most, as its
+/// schema says, in a program that is `deterministic` or not; 0 where there is
+/// no schema, or the spec does not fit. Kernels of one rank share the most of
+/// any.
+uint64_t workspaceOf(const KernelSpec &spec, bool deterministic);
+/// That of a rank that runs `program` on a GPU.
+uint64_t workspaceOf(const Program &program);
 
 /// Adds kernels to the table: a static object of a file that is linked into a
 /// tool or an executable, for dialects that are not ours. Ends the process

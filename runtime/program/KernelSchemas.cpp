@@ -2,6 +2,7 @@
 // one row each: tensors, attributes, work. An element counts what its formula
 // does, an exponential as one operation.
 #include "program/KernelPattern.h"
+#include "program/Workspaces.h"
 
 using namespace zrt;
 

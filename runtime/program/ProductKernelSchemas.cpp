@@ -2,6 +2,7 @@
 // one row each. Matrix products count two operations a multiplication;
 // everything else counts what its formula does an element.
 #include "program/KernelPattern.h"
+#include "program/Workspaces.h"
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 // The kernels of `nn` and of upstream's `tensor` that reduce, repeat, permute,
 // cut and join: what lists of dimensions and sizes say of shapes is here.
 #include "program/KernelPattern.h"
+#include "program/Workspaces.h"
 
 using namespace zrt;
 

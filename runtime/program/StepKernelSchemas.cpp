@@ -3,6 +3,7 @@
 // operand as well.
 #include "program/KernelPattern.h"
 #include "program/QuantizedKernels.h"
+#include "program/Workspaces.h"
 
 using namespace zrt;
 
@@ -168,10 +169,12 @@ const std::vector<KernelSchema> &zrt::stepKernelSchemas() {
       // `first` clears what earlier ones found; `base` is the index of the
       // first element; of the ranks in `copies` one counts. With `finite_only`
       // no squares are added: what is read are no gradients.
-      {"zero.grad_stats", "gradient:T[n] ->",
-       "partition:int first:flag exact:flag base:int? copies:int? "
-       "finite_only:flag",
-       [](Shapes s) -> uint64_t { return 3 * s.size("n"); }},
+      workspace::with(
+          workspace::statistics,
+          {"zero.grad_stats", "gradient:T[n] ->",
+           "partition:int first:flag exact:flag base:int? copies:int? "
+           "finite_only:flag",
+           [](Shapes s) -> uint64_t { return 3 * s.size("n"); }}),
       // Of so many micro-batches, where they have weights.
       {"zero.grad_scale", "->",
        "clip:real divisor:real exact:flag skip:flag micro_batches:int?",

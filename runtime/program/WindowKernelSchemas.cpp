@@ -2,6 +2,7 @@
 // How many windows there are is here; what else shapes are, rows say.
 #include "program/KernelPattern.h"
 #include "program/Windows.h"
+#include "program/Workspaces.h"
 
 using namespace zrt;
 

@@ -6,6 +6,7 @@
 #include "io/TensorFiles.h"
 #include "io/Together.h"
 #include "program/ByteCount.h"
+#include "program/KernelSchema.h"
 #include "program/Trace.h"
 #include "report/Report.h"
 #include "report/SaveOutputs.h"
@@ -445,6 +446,16 @@ void RankRun::sample() {
     run.out << std::endl;
 }
 
+/// Of a device's kernels that want more than plans count; those of the host are
+/// in no plan.
+static std::string describeExcess(const Program &program,
+                                  const Backend &backend) {
+  const uint64_t counted = workspaceOf(program);
+  if (backend.describe().empty() || backend.workspaceBytes() <= counted)
+    return "";
+  return ", more than the " + formatBytes(counted) + " that plans count";
+}
+
 void RankRun::summarize() {
   std::ostream &out = run.out;
   if (stopSignal != 0)
@@ -462,7 +473,7 @@ void RankRun::summarize() {
   }
   printMemory(program, out);
   out << "the kernels' workspace: " << formatBytes(backend->workspaceBytes())
-      << "\n";
+      << describeExcess(program, *backend) << "\n";
   if (checkpoints && checkpoints->usesCopies())
     out << "the copy of the state for checkpoints: "
         << formatBytes(ShardCopy::bytesOf(program)) << " of host memory\n";

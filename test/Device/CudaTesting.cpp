@@ -1,5 +1,7 @@
 #include "CudaTesting.h"
 
+#include "program/KernelSchema.h"
+
 #include <cmath>
 #include <cstring>
 
@@ -94,6 +96,8 @@ std::vector<Array> CudaTest::runOnDevice(const KernelSpec &spec,
   }
   {
     std::unique_ptr<Kernel> kernel = makeCudaKernel(spec, kernels);
+    EXPECT_LE(kernel->workspaceBytes(),
+              workspaceOf(spec, program && program->training.deterministic));
     void *workspace = held.keep(device->allocateScratch(
         std::max<size_t>(kernel->workspaceBytes(), 1), "workspace"));
     kernel->run(addresses.data(), workspace);

@@ -1,6 +1,7 @@
 // What cuDNN has attention for.
 #include "kernels/cuda/CudnnAttention.h"
 #include "CudnnDevices.h"
+#include "program/KernelSchema.h"
 
 #include <gtest/gtest.h>
 
@@ -92,6 +93,44 @@ TEST(CudnnAttention, MakesItsKernelsInSmallWorkspaces) {
     EXPECT_GE(repeatable, 2 * scores);
     EXPECT_LE(repeatable, 2 * scores + 4 * queries * sizeof(float));
   }
+}
+
+/// The kernel of a program that has `problem`.
+KernelSpec specOf(const AttentionProblem &problem) {
+  const AttentionArguments &s = problem.shape;
+  const TensorType q = {s.type, {s.batch, s.queries, s.heads, s.features}};
+  const TensorType k = {s.type, {s.batch, s.keys, s.groups, s.features}};
+  const TensorType lse = {DataType::F32, {s.batch, s.heads, s.queries}};
+  KernelSpec spec;
+  spec.name = problem.gradient ? "nn.attention_grad" : "nn.attention";
+  if (problem.gradient) {
+    spec.operands = {q, q, k, k, q, lse};
+    spec.results = {q, k, k};
+  } else {
+    spec.operands = {q, k, k};
+    spec.results = {q, lse};
+  }
+  fillFlags(spec);
+  return spec;
+}
+
+TEST(CudnnAttention, WantsNoMoreThanPlansCount) {
+  const AttentionProblem shapes[] = {
+      problem(DataType::BF16, 1, 4096, 32, 8, 128),
+      problem(DataType::F16, 3, 77, 6, 3, 40)};
+  for (const Device &device : kDevices)
+    for (AttentionProblem each : shapes)
+      for (const bool gradient : {false, true})
+        for (const bool deterministic : {false, true}) {
+          each.gradient = gradient;
+          each.deterministic = deterministic;
+          const KernelSpec spec = specOf(each);
+          const uint64_t counted = zrt::workspaceOf(spec, deterministic);
+          EXPECT_GT(counted, 0u);
+          EXPECT_LE(workspaceOf(each, device), counted)
+              << device.name << ' ' << each.shape.queries << ' '
+              << each.shape.heads << ' ' << gradient << deterministic;
+        }
 }
 
 TEST(CudnnAttention, TakesLengthsThatAreNoWholeTiles) {

@@ -5,6 +5,7 @@
 #include "device/cuda/CudaDevice.h"
 #include "kernels/cuda/Context.h"
 #include "kernels/optimizer/Specs.h"
+#include "program/KernelSchema.h"
 
 #include <gtest/gtest.h>
 
@@ -83,6 +84,14 @@ public:
     own.cuda = &processor().context;
     own.control = static_cast<Control *>(onDevice.data());
     kernel = makeCudaKernel(spec, own);
+    const size_t counted = workspaceOf(
+        spec, context.program && context.program->training.deterministic);
+    if (kernel->workspaceBytes() > counted)
+      throw std::runtime_error(
+          spec.name + " wants a workspace of " +
+          std::to_string(kernel->workspaceBytes()) +
+          " bytes, and its row of the kernels' table says at most " +
+          std::to_string(counted));
     workspace = std::make_unique<Block>(kernel->workspaceBytes());
   }
 

@@ -154,7 +154,7 @@ void Remedies::tryFixed() {
   TrainConfig config = smallest.config;
   if (!config.fuseCrossEntropy) {
     config.fuseCrossEntropy = true;
-    print("zero.fuse_cross_entropy, but for its workspace", plan(config));
+    print("zero.fuse_cross_entropy", plan(config));
     config.fuseCrossEntropy = false;
   }
   if (!config.checkpoint.isEnabled()) {

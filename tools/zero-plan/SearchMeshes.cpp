@@ -217,8 +217,12 @@ LogicalResult mlir::zero::runMeshSearch(ModelFile &model,
   if (!request.budgets.hold(best))
     return fail("no plan fits into " + formatBytes(request.budgets.device) +
                 " a rank; the smallest that was found needs " +
-                formatBytes(best.bytes) + ", on the mesh " +
-                describeMesh(best.config) +
+                formatBytes(best.bytes) +
+                (request.budgets.hasWorkspace
+                     ? " beside " + formatBytes(best.workspaceBytes) +
+                           " for the kernels' workspace"
+                     : "") +
+                ", on the mesh " + describeMesh(best.config) +
                 ": give more ranks, a smaller micro-batch or more memory");
   return keepPick(model, options, best, result->best, request.budgets,
                   *machine);

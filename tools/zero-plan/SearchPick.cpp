@@ -33,8 +33,10 @@ double mlir::zero::speedOf(const PlannedPoint &point, const Unit &unit) {
 MemoryBudgets mlir::zero::budgetsOf(const TrainConfig &base,
                                     const Machine &machine) {
   MemoryBudgets budgets = {base.memoryBudget, base.hostMemoryBudget};
-  if (base.memoryBudget == 0 && machine.memory > 0)
+  if (base.memoryBudget == 0 && machine.memory > 0) {
     budgets.device = machine.memory - machine.reservedMemory;
+    budgets.hasWorkspace = machine.hasDevices();
+  }
   return budgets;
 }
 

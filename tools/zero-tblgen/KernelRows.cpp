@@ -13,11 +13,15 @@ static void writeRow(const Record &op, raw_ostream &os) {
   StringRef dialect = op.getValueAsDef("opDialect")->getValueAsString("name");
   StringRef kinds = op.getValueAsString("kindText");
   StringRef work = op.getValueAsString("work");
+  StringRef workspace = op.getValueAsString("workspace");
+  if (!workspace.empty())
+    os << "workspace::with(workspace::" << workspace << ", ";
   os << "{\"" << dialect << "." << op.getValueAsString("opName") << "\",\n \""
      << op.getValueAsString("tensorText")
      << (kinds.empty() ? "" : (" | " + kinds).str()) << "\",\n \""
      << op.getValueAsString("attributeText") << "\""
-     << (work.empty() ? "" : (", " + work).str()) << "},\n";
+     << (work.empty() ? "" : (", " + work).str())
+     << (workspace.empty() ? "},\n" : "}),\n");
 }
 
 static void writeRows(const RecordKeeper &records, raw_ostream &os) {

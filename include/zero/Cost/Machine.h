@@ -75,8 +75,8 @@ struct Machine {
   bool isCeiling = false;
   PublishedError published;
   /// Bytes of a device's memory that a process may have; 0: not known. Of them,
-  /// what it takes beside its plan: the driver's context, the buffers of
-  /// communicators, the workspace of kernels.
+  /// what it takes beside its plan and the kernels' workspace: the driver's
+  /// context, the buffers of communicators.
   int64_t memory = 0, reservedMemory = 0;
   /// Ranks of a node; 0 for a machine of one node.
   int64_t ranksPerNode = 0;
@@ -120,6 +120,8 @@ struct Machine {
   std::vector<MeasuredKernel> kernels;
   std::vector<MeasuredCollective> collectives;
 
+  /// Whether ranks have GPUs, whose kernels want a workspace that a plan knows.
+  bool hasDevices() const { return cores == 0; }
   /// Ranks of a run of `ranks` that share a node.
   int64_t localRanks(int64_t ranks) const {
     return ranksPerNode > 0 ? std::min(ranks, ranksPerNode) : ranks;

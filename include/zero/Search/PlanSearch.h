@@ -26,6 +26,8 @@ struct PlannedPoint {
   TrainConfig config;
   /// Bytes of all arenas of a rank on its device, in host memory and in files.
   int64_t bytes = 0, hostBytes = 0, fileBytes = 0;
+  /// Scratch memory of a GPU's kernels, at most.
+  int64_t workspaceBytes = 0;
   /// Those of `hostBytes` that are optimizer states.
   int64_t hostStateBytes = 0;
   /// What the device's budget has to hold: `bytes`, and states that are too
@@ -46,12 +48,16 @@ inline constexpr double kSameTime = 0.02;
 struct MemoryBudgets {
   int64_t device = 0; ///< 0: any
   int64_t host = 0;   ///< 0: none to choose from, any for what is fixed
+  /// Whether the device has to hold the kernels' workspace as well.
+  bool hasWorkspace = false;
 
   bool holdHost(const PlannedPoint &point) const {
     return host == 0 || point.hostBytes <= host;
   }
   bool hold(const PlannedPoint &point) const {
-    return (device == 0 || point.countedBytes <= device) && holdHost(point);
+    const int64_t workspace = hasWorkspace ? point.workspaceBytes : 0;
+    return (device == 0 || point.countedBytes + workspace <= device) &&
+           holdHost(point);
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/Context.h"
 #include "kernels/shapes/ProductShape.h"
+#include "program/Workspaces.h"
 
 #include <string>
 #include <vector>
@@ -82,7 +83,7 @@ std::string nameOf(const Algorithm &algorithm);
 class BlasProduct {
 public:
   /// What cuBLASLt may use beside its operands: NVIDIA's advice for Hopper.
-  static constexpr size_t kWorkspace = size_t(32) << 20;
+  static constexpr size_t kWorkspace = workspace::kProduct;
   /// That fast algorithms want.
   static constexpr uint32_t kAlignment = 16;
 

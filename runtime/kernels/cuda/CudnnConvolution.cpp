@@ -3,6 +3,7 @@
 #include "kernels/cuda/CudnnConvolution.h"
 
 #include "kernels/cuda/CudnnGraph.h"
+#include "program/Workspaces.h"
 
 namespace zrt::cuda {
 
@@ -55,7 +56,7 @@ public:
 
   /// Its fastest kernels may ask for several times the tensors, which no plan
   /// has counted.
-  static constexpr int64_t kMostWorkspace = int64_t(256) << 20;
+  static constexpr int64_t kMostWorkspace = workspace::kConvolution;
   size_t workspaceBytes() const override { return Graph::workspaceBytes(); }
 
   void run(void *images, void *weights, void *results,

@@ -6,6 +6,7 @@
 #include "Table.h"
 
 #include "program/KernelKey.h"
+#include "program/KernelSchema.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -77,6 +78,12 @@ static zrt::DataType computeTypeOf(ArrayRef<zrt::Program> programs) {
       operations.begin())];
 }
 
+static int64_t workspaceOf(const zrt::Program &program,
+                           const Machine &machine) {
+  return machine.hasDevices() ? static_cast<int64_t>(zrt::workspaceOf(program))
+                              : 0;
+}
+
 Verdict mlir::zero::judge(const PlanSummary &plan, const Timeline &timeline,
                           const Machine &machine) {
   const zrt::Program &program = *timeline.program;
@@ -84,6 +91,7 @@ Verdict mlir::zero::judge(const PlanSummary &plan, const Timeline &timeline,
   Verdict verdict;
   verdict.machine = machine;
   verdict.planned = plan.totalBytes();
+  verdict.workspace = workspaceOf(program, machine);
   verdict.seconds = timeline.stepSeconds();
   verdict.speed = measureSpeed(plan, program, verdict.seconds);
   verdict.peak =
@@ -106,8 +114,14 @@ Verdict mlir::zero::judgeStages(ArrayRef<PlanSummary> plans,
   Verdict verdict;
   verdict.machine = machine;
   verdict.stages = static_cast<int64_t>(plans.size());
-  for (const PlanSummary &plan : plans)
-    verdict.planned = std::max(verdict.planned, plan.totalBytes());
+  // The largest stage is the one with most of both.
+  for (const auto &[plan, stage] : llvm::zip_equal(plans, programs)) {
+    const int64_t workspace = workspaceOf(stage, machine);
+    if (plan.totalBytes() + workspace <= verdict.planned + verdict.workspace)
+      continue;
+    verdict.planned = plan.totalBytes();
+    verdict.workspace = workspace;
+  }
   verdict.seconds = timeline.seconds;
   verdict.speed = measureSpeed(plans, program, verdict.seconds);
   verdict.peak = machine.peakOf(computeTypeOf(programs),
@@ -143,12 +157,14 @@ static std::string describeMemory(const Verdict &verdict) {
       (verdict.stages > 1 ? " planned in the largest stage" : " planned");
   if (!verdict.knowsMemory())
     return planned + "; the memory of " + machine.name + " is not known";
-  const int64_t left =
-      machine.memory - machine.reservedMemory - verdict.planned;
-  return planned + " and " + formatBytes(machine.reservedMemory) +
-         " for contexts, NCCL and workspaces, of " +
-         formatBytes(machine.memory) + "; " + formatBytes(std::abs(left)) +
-         (left < 0 ? " too much" : " left");
+  const int64_t left = machine.memory - verdict.needed();
+  const std::string workspace = machine.hasDevices()
+                                    ? ", " + formatBytes(verdict.workspace) +
+                                          " for the kernels' workspace"
+                                    : "";
+  return planned + workspace + " and " + formatBytes(machine.reservedMemory) +
+         " for contexts and NCCL, of " + formatBytes(machine.memory) + "; " +
+         formatBytes(std::abs(left)) + (left < 0 ? " too much" : " left");
 }
 
 static std::string describeRate(const Verdict &verdict) {
@@ -242,6 +258,7 @@ void mlir::zero::writeVerdict(llvm::json::OStream &json,
     if (verdict.knowsMemory()) {
       json.attribute("fits", verdict.fits());
       json.attribute("memory", verdict.machine.memory);
+      json.attribute("workspace_memory", verdict.workspace);
       json.attribute("reserved_memory", verdict.machine.reservedMemory);
     }
     writeSpeed(json, "speed", verdict.speed);

@@ -22,6 +22,8 @@ struct Verdict {
   Machine machine;
   /// Bytes of a rank on its device, of several stages in the one with most.
   int64_t planned = 0;
+  /// Scratch memory of its kernels, at most.
+  int64_t workspace = 0;
   int64_t stages = 1;
   double seconds = 0;
   Speed speed;
@@ -33,10 +35,11 @@ struct Verdict {
   std::optional<Machine> frameworks;
   Speed speedOfFrameworks;
 
-  bool knowsMemory() const { return machine.memory > 0; }
-  bool fits() const {
-    return planned + machine.reservedMemory <= machine.memory;
+  int64_t needed() const {
+    return planned + workspace + machine.reservedMemory;
   }
+  bool knowsMemory() const { return machine.memory > 0; }
+  bool fits() const { return needed() <= machine.memory; }
   double utilization() const { return speed.operations / peak; }
 };
 

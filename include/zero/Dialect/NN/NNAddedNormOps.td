@@ -49,6 +49,7 @@ def NN_AddLayerNormGradOp : NN_SignedOp<"add_layer_norm_grad",
     ```
   }];
   let work = "each<15>";
+  let workspace = "normGrad";
   let assemblyFormat = [{
     $dy `,` $dsum `,` $x `,` $w `,` $mean `,` $rstd attr-dict
     `:` functional-type(operands, results)
@@ -98,6 +99,7 @@ def NN_AddRmsNormGradOp : NN_SignedOp<"add_rms_norm_grad",
     ```
   }];
   let work = "each<11>";
+  let workspace = "normGrad";
   let assemblyFormat = [{
     $dy `,` $dsum `,` $x `,` $w `,` $rstd attr-dict
     `:` functional-type(operands, results)

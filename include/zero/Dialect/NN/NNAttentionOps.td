@@ -48,6 +48,7 @@ def NN_AttentionOp : NN_SignedOp<"attention",
     ```
   }];
   let work = [{attentionFlops<2>, nullptr, checkAttention, attentionArithmetic}];
+  let workspace = "attention";
   let assemblyFormat = [{
     $q `,` $k `,` $v (`mask` $mask^)? (`causal` $causal^)? `scale` $scale
     (`dropout` $dropout^)? (`id` $id^)? attr-dict
@@ -80,6 +81,7 @@ def NN_AttentionGradOp : NN_SignedOp<"attention_grad",
     ```
   }];
   let work = [{attentionFlops<5>, nullptr, checkAttention, attentionArithmetic}];
+  let workspace = "attentionGrad";
   let assemblyFormat = [{
     $dout `,` $q `,` $k `,` $v `,` $out `,` $lse (`mask` $mask^)?
     (`causal` $causal^)? `scale` $scale (`dropout` $dropout^)? (`id` $id^)?
@@ -113,6 +115,7 @@ def NN_PartialAttentionOp : NN_SignedOp<"partial_attention",
     ```
   }];
   let work = [{attentionFlops<2>, nullptr, checkAttention, attentionArithmetic}];
+  let workspace = "attention";
   let assemblyFormat = [{
     $q `,` $k `,` $v `,` $first (`mask` $mask^)? (`causal` $causal^)?
     `scale` $scale `dropout` $dropout `id` $id attr-dict
@@ -143,6 +146,7 @@ def NN_PartialAttentionGradOp : NN_SignedOp<"partial_attention_grad",
     ```
   }];
   let work = [{attentionFlops<5>, nullptr, checkAttention, attentionArithmetic}];
+  let workspace = "attentionGrad";
   let assemblyFormat = [{
     $dout `,` $q `,` $k `,` $v `,` $out `,` $lse `,` $first (`mask` $mask^)?
     (`causal` $causal^)? `scale` $scale `dropout` $dropout `id` $id

@@ -31,6 +31,7 @@ def NN_ConvOp : NN_SignedOp<"conv",
     ```
   }];
   let work = "convFlops, nullptr, checkConv<kX, kY>";
+  let workspace = "convolution";
   let assemblyFormat = [{
     $x `,` $w `strides` $strides `padding` $padding `dilations` $dilations
     `groups` $groups attr-dict `:` functional-type(operands, results)
@@ -58,6 +59,7 @@ def NN_ConvTransposeOp : NN_SignedOp<"conv_transpose",
     ```
   }];
   let work = "convFlops, nullptr, checkConv<kY, kX>";
+  let workspace = "convolution";
   let assemblyFormat = [{
     $x `,` $w `strides` $strides `padding` $padding `dilations` $dilations
     `groups` $groups attr-dict `:` functional-type(operands, results)
@@ -85,6 +87,7 @@ def NN_ConvWeightGradOp : NN_SignedOp<"conv_weight_grad",
     ```
   }];
   let work = "convFlops, nullptr, checkConv<kX, kDy>";
+  let workspace = "convolution";
   let assemblyFormat = [{
     $dy `,` $x `strides` $strides `padding` $padding `dilations` $dilations
     `groups` $groups (`rows` $rows^)? attr-dict

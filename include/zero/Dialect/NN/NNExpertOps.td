@@ -33,6 +33,7 @@ def NN_DispatchOp : NN_SignedOp<"dispatch",
     ```
   }];
   let work = "nullptr, nullptr, checkExperts";
+  let workspace = "dispatch";
   let assemblyFormat = [{
     $rows `,` $ids (`first` $first^)? `experts` $experts attr-dict `:` functional-type(operands, results)
   }];
@@ -45,6 +46,7 @@ def NN_CapacityDispatchOp : NN_SignedOp<"capacity_dispatch",
     [Floats<"sorted", "e,c,w">, Indices<"places", "t,k">, Indices<"counts", "e">],
     "parallel w, own t c", [NN_Differentiable]> {
   let summary = "Bring rows to their experts, each of which has as many places";
+  let workspace = "dispatch";
   let text = [{
     Row t has chosen the experts `ids[t, k]`, in [0, E); others are an error at run
     time. Each expert has C places, which those that have chosen it take one after the

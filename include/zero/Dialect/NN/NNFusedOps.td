@@ -23,6 +23,7 @@ def NN_LinearAddOp : NN_SignedOp<"linear_add",
     ```
   }];
   let work = "linearAddFlops, nullptr, nullptr, linearProduct";
+  let workspace = "product";
   let assemblyFormat = [{
     $x `,` $w `,` $c (`bias` $bias^)? (`transposed` $transposed^)? attr-dict
     `:` functional-type(operands, results)
@@ -50,6 +51,7 @@ def NN_LinearGeluOp : NN_SignedOp<"linear_gelu",
     ```
   }];
   let work = "linearGeluFlops, nullptr, nullptr, linearProduct";
+  let workspace = "product";
   let assemblyFormat = [{
     $x `,` $w (`bias` $bias^)? (`transposed` $transposed^)? attr-dict
     `:` functional-type(operands, results)
@@ -78,6 +80,7 @@ def NN_LinearGeluGradOp : NN_SignedOp<"linear_gelu_grad",
     ```
   }];
   let work = "linearGeluGradFlops, nullptr, nullptr, linearProduct";
+  let workspace = "productAndSums";
   let assemblyFormat = [{
     $dy `,` $w `,` $h (`transposed` $transposed^)? attr-dict
     `:` functional-type(operands, results)
@@ -105,6 +108,7 @@ def NN_LinearWeightGradOp : NN_SignedOp<"linear_weight_grad",
     ```
   }];
   let work = "linearWeightGradFlops, nullptr, nullptr, linearWeightProduct";
+  let workspace = "productAndSums";
   let assemblyFormat = [{
     $dy `,` $x (`transposed` $transposed^)? attr-dict
     `:` functional-type(operands, results)
@@ -137,6 +141,7 @@ def NN_LinearCrossEntropyOp : NN_SignedOp<"linear_cross_entropy",
     ```
   }];
   let work = [{linearLossFlops<1, 4>, linearLossBytes<false>, checkLinearLoss, linearLossProducts<1>}];
+  let workspace = "linearLoss";
   let assemblyFormat = [{
     $x `,` $w `,` $targets (`bias` $bias^)? (`transposed` $transposed^)?
     `chunk` $chunk (`sum` $sum^)?
@@ -175,6 +180,7 @@ def NN_LinearCrossEntropyGradOp : NN_SignedOp<"linear_cross_entropy_grad",
     ```
   }];
   let work = [{linearLossFlops<3, 8>, linearLossBytes<true>, checkLinearLoss, linearLossProducts<3>}];
+  let workspace = "linearLoss";
   let assemblyFormat = [{
     $dloss `,` $x `,` $w `,` $targets (`bias` $bias^)?
     (`transposed` $transposed^)? `chunk` $chunk (`sum` $sum^)?
@@ -205,6 +211,7 @@ def NN_LinearPartialCrossEntropyOp : NN_SignedOp<"linear_partial_cross_entropy",
     ```
   }];
   let work = [{linearLossFlops<1, 4>, linearLossBytes<false>, nullptr, linearLossProducts<1>}];
+  let workspace = "linearLoss";
   let assemblyFormat = [{
     $x `,` $w `,` $targets `,` $first (`bias` $bias^)? (`transposed` $transposed^)?
     `chunk` $chunk (`sum` $sum^)?
@@ -242,6 +249,7 @@ def NN_LinearPartialCrossEntropyGradOp
     ```
   }];
   let work = [{linearLossFlops<3, 4>, linearLossBytes<true>, checkBiasGradient, linearLossProducts<3>}];
+  let workspace = "linearLoss";
   let assemblyFormat = [{
     $dloss `,` $dlse `,` $x `,` $w `,` $targets `,` $first `,` $lse
     (`bias` $bias^)? (`transposed` $transposed^)? `chunk` $chunk (`sum` $sum^)?

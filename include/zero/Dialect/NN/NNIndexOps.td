@@ -58,6 +58,7 @@ def NN_ScatterAddOp : NN_SignedOp<"scatter_add",
     ```
   }];
   let work = [{[](Shapes s) -> uint64_t { return s.elements("x"); } }];
+  let workspace = "scatter";
   let assemblyFormat = [{
     $x `,` $ids (`init` $init^)? `dim` $dim (`rows` $rows^)? attr-dict
     `:` functional-type(operands, results)
@@ -92,6 +93,7 @@ def NN_ScatterOp : NN_SignedOp<"scatter",
     ```
   }];
   let work = [{[](Shapes s) -> uint64_t { return s.elements("x"); }, nullptr, checkScatterKind}];
+  let workspace = "scatter";
   let assemblyFormat = [{
     `` $kind $x `,` $ids `into` $into `dim` $dim attr-dict
     `:` functional-type(operands, results)
@@ -123,6 +125,7 @@ def NN_ArgsortOp : NN_SignedOp<"argsort",
     ```
   }];
   let work = "argsortFlops, nullptr, checkArgsort";
+  let workspace = "argsort";
   let assemblyFormat = [{
     $x (`descending` $descending^)? (`first` $first^)? attr-dict
     `:` type($x) `->` type($order)

@@ -24,6 +24,7 @@ def NN_LinearOp : NN_SignedOp<"linear",
     ```
   }];
   let work = "linearFlops, nullptr, nullptr, linearProduct";
+  let workspace = "product";
   let hasFolder = 1;
   let assemblyFormat = [{
     $x `,` $w (`bias` $bias^)? (`transposed` $transposed^)? attr-dict
@@ -53,6 +54,7 @@ def NN_MatmulOp : NN_SignedOp<"matmul",
     ```
   }];
   let work = "matmulFlops, matmulBytes, nullptr, matmulProduct";
+  let workspace = "product";
   let assemblyFormat = [{
     $a `,` $b (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)?
     (`rows` $rows^)? attr-dict `:` functional-type(operands, results)

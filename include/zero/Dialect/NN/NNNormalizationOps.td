@@ -39,6 +39,7 @@ def NN_LayerNormGradOp : NN_SignedOp<"layer_norm_grad",
     ```
   }];
   let work = "each<14>";
+  let workspace = "normGrad";
   let assemblyFormat = [{
     $dy `,` $x `,` $w `,` $mean `,` $rstd attr-dict
     `:` functional-type(operands, results)
@@ -79,6 +80,7 @@ def NN_RmsNormGradOp : NN_SignedOp<"rms_norm_grad",
     ```
   }];
   let work = "each<10>";
+  let workspace = "normGrad";
   let assemblyFormat = [{
     $dy `,` $x `,` $w `,` $rstd attr-dict
     `:` functional-type(operands, results)

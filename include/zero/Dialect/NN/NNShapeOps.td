@@ -54,6 +54,7 @@ def NN_ReduceOp : NN_SignedOp<"reduce",
     ```
   }];
   let work = [{[](Shapes s) -> uint64_t { return s.elements("x"); }, nullptr, checkReduce}];
+  let workspace = "reduction";
   let assemblyFormat = [{
     `` $kind $x `dims` $dims attr-dict `:` functional-type(operands, results)
   }];

@@ -85,6 +85,8 @@ class NN_SignedOp<string mnemonic, list<NN_Tensor> theOperands,
   /// The work: fields of zrt::KernelSchema behind `attributes`, as the file says
   /// that includes the rows.
   string work = "";
+  /// The bound of program/Workspaces.h for a GPU's kernel; none: it takes nothing.
+  string workspace = "";
 
   string tensorText = !interleave(
       !listconcat(!foreach(tensor, theOperands, tensor.text), ["->"],

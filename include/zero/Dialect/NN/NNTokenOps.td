@@ -57,6 +57,7 @@ def NN_EmbeddingGradOp : NN_SignedOp<"embedding_grad",
     ```
   }];
   let work = "embeddingGradFlops";
+  let workspace = "embeddingGrad";
   let assemblyFormat = [{
     $dy `,` $ids (`init` $init^)? (`rows` $rows^)? attr-dict
     `:` functional-type(operands, results)
@@ -94,6 +95,7 @@ def NN_CrossEntropyOp : NN_SignedOp<"cross_entropy",
     ```
   }];
   let work = "logitsFlops, nullptr, checkClasses";
+  let workspace = "loss";
   let assemblyFormat = [{
     $logits `,` $targets (`sum` $sum^)? (`ignore_index` $ignore_index^)?
     (`classes` $classes^)? attr-dict `:` functional-type(operands, results)
@@ -123,6 +125,7 @@ def NN_CrossEntropyGradOp : NN_SignedOp<"cross_entropy_grad",
     ```
   }];
   let work = "logitsFlops, nullptr, checkClasses";
+  let workspace = "loss";
   let assemblyFormat = [{
     $dloss `,` $logits `,` $targets `,` $lse (`sum` $sum^)?
     (`ignore_index` $ignore_index^)? (`classes` $classes^)? attr-dict `:` functional-type(operands, results)
@@ -180,6 +183,7 @@ def NN_PartialEmbeddingGradOp : NN_SignedOp<"partial_embedding_grad",
     ```
   }];
   let work = "embeddingGradFlops";
+  let workspace = "embeddingGrad";
   let assemblyFormat = [{
     $dy `,` $ids `,` $first (`init` $init^)? (`rows` $rows^)? attr-dict
     `:` functional-type(operands, results)
@@ -217,6 +221,7 @@ def NN_PartialCrossEntropyOp : NN_SignedOp<"partial_cross_entropy",
     ```
   }];
   let work = "logitsFlops";
+  let workspace = "loss";
   let assemblyFormat = [{
     $logits `,` $targets `,` $first (`sum` $sum^)?
     (`ignore_index` $ignore_index^)? `classes` $classes attr-dict
@@ -246,6 +251,7 @@ def NN_PartialCrossEntropyGradOp : NN_SignedOp<"partial_cross_entropy_grad",
     ```
   }];
   let work = "logitsFlops";
+  let workspace = "loss";
   let assemblyFormat = [{
     $dloss `,` $dlse `,` $logits `,` $targets `,` $first `,` $lse
     (`sum` $sum^)? (`ignore_index` $ignore_index^)? `classes` $classes attr-dict
