@@ -375,12 +375,24 @@ LogicalResult Values::visitStartGather(StartAllGatherOp op) {
   return success();
 }
 
+/// Of the dimensions that may be the one that is cut, those of which a rank has
+/// several indices, if there are any: one index may as well be of a dimension
+/// that a reshape has inserted.
+static SmallVector<Layout, 1> likelyLayouts(Value value, const State &state) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto isLong = [&](const Layout &layout) {
+    return layout.dim != 0 && type.getDimSize(layout.dim) > 1;
+  };
+  SmallVector<Layout, 1> likely(llvm::make_filter_range(state.layouts, isLong));
+  return likely.empty() ? state.layouts : likely;
+}
+
 /// What arrives of `value`, whose rows go to the ranks. Of all dimensions that
 /// may be the one that is cut the blocks are the same elements.
 std::optional<State> Values::exchanged(Value value, const State &state) const {
   int64_t block = state.stride ? state.stride : strideOf(value, 0);
   std::optional<State> found;
-  for (const Layout &layout : state.layouts) {
+  for (const Layout &layout : likelyLayouts(value, state)) {
     if (layout.dim == 0)
       continue;
     int64_t inner = strideOf(value, layout.dim);

@@ -97,3 +97,38 @@ def test_loss_is_torchs(axis):
             assert abs(cut(batch) - loss.item()) < 1e-5 * loss.item()
         for name, value in module.state_dict().items():
             assert numpy.allclose(value, cut.state_dict()[name], atol=1e-5), name
+
+
+class Attends(nn.Module):
+    """PyTorch's own attention, which puts positions first, and samples beside heads."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.table, self.layer = nn.Embedding(32, WIDTH), layer
+        self.head = nn.Linear(WIDTH, 32)
+
+    def forward(self, input_ids, labels):
+        x, mask = self.table(input_ids), nn.Transformer.generate_square_subsequent_mask(8)
+        if isinstance(self.layer, nn.MultiheadAttention):
+            x = x + self.layer(x, x, x, attn_mask=mask, need_weights=False)[0]
+        else:
+            x = self.layer(x, src_mask=mask, is_causal=True)
+        return F.cross_entropy(self.head(x).flatten(0, 1), labels.flatten())
+
+
+@pytest.mark.parametrize("mesh", ("sequence=2", "sequence=4", "tensor=2", "tensor=2,sequence=2"))
+@pytest.mark.parametrize("kind", (nn.MultiheadAttention, nn.TransformerEncoderLayer))
+def test_attention_of_pytorch(kind, mesh):
+    torch.manual_seed(0)
+    settings = {} if kind is nn.MultiheadAttention else {"dim_feedforward": 32, "dropout": 0.0}
+    module = Attends(kind(WIDTH, 4, batch_first=True, **settings))
+    batch = {name: torch.randint(0, 32, (2, 8)) for name in ("input_ids", "labels")}
+    config = {"optimizer": {"type": "SGD", "params": {"lr": 0.3}}, "gradient_clipping": 0.0}
+    with zero.compile(module, batch, config=config, mesh=f"data=1,{mesh}", stage=2) as cut:
+        optimizer = torch.optim.SGD(module.parameters(), 0.3)
+        for _ in range(3):
+            loss = module(**batch)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            assert abs(cut(batch) - loss.item()) < 1e-5 * loss.item()
