@@ -48,7 +48,9 @@ Value convertFloat(OpBuilder &b, Location loc, Value value, Type type) {
 /// A group with its borders.
 class Outline {
 public:
-  explicit Outline(const ElementwiseGroup &group);
+  /// Where it `rounds`, each member gives what its type can hold, and otherwise
+  /// only what the group stores.
+  Outline(const ElementwiseGroup &group, bool rounds);
 
   /// Equal for two groups exactly if one kernel serves both.
   std::string key() const;
@@ -84,6 +86,7 @@ private:
                     ValueRange scalars) const;
   void buildBody(OpBuilder &b, Location loc, ValueRange arguments) const;
 
+  bool rounds;
   SmallVector<Computation> members;
   DenseMap<Operation *, unsigned> memberIndex;
   SmallVector<InputBuffer> inputs;
@@ -91,7 +94,7 @@ private:
   SmallVector<unsigned> results; ///< members used outside
 };
 
-Outline::Outline(const ElementwiseGroup &group) {
+Outline::Outline(const ElementwiseGroup &group, bool rounds) : rounds(rounds) {
   for (auto [index, op] : llvm::enumerate(group.members))
     memberIndex[op] = index;
   for (auto [index, op] : llvm::enumerate(group.members)) {
@@ -210,7 +213,12 @@ void Outline::buildBody(OpBuilder &b, Location loc,
           operand.kind == Operand::Member  ? computed[operand.index]
           : operand.kind == Operand::Input ? loaded[operand.index]
                                            : constantOf(operand.constant));
-    computed.push_back(buildMember(b, member, scalars));
+    Value value = buildMember(b, member, scalars);
+    Type stored = getElementTypeOrSelf(member.op->getResult(0));
+    if (rounds && value.getType() != stored && isa<FloatType>(stored))
+      value = convertFloat(b, loc, convertFloat(b, loc, value, stored),
+                           value.getType());
+    computed.push_back(value);
   }
   SmallVector<Value> stored;
   for (unsigned index : results) {
@@ -298,11 +306,23 @@ bool isLowerable(Operation *op) {
   return kernel && !kernel.describeKernel().name.empty();
 }
 
+/// Whether 16-bit types are the model's own: where parameters are wide, a model
+/// asks for the rounding, and not for less memory.
+bool hasOwnNarrowTypes(ModuleOp module) {
+  auto parameters = module.getOps<ParameterOp>();
+  return !parameters.empty() &&
+         llvm::all_of(parameters, [](ParameterOp parameter) {
+           Type element = parameter.getTensorType().getElementType();
+           return computeType(element) == element;
+         });
+}
+
 struct OutlineElementwise
     : mlir::zero::impl::OutlineElementwiseBase<OutlineElementwise> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     llvm::StringMap<func::FuncOp> kernels;
+    rounds = hasOwnNarrowTypes(getOperation());
     SmallVector<Block *> blocks;
     for (auto step : getOperation().getOps<StepOp>())
       step->walk([&](Block *block) {
@@ -318,9 +338,11 @@ struct OutlineElementwise
   }
 
 private:
+  bool rounds = false;
+
   void outline(const ElementwiseGroup &group, SymbolTable &symbols,
                llvm::StringMap<func::FuncOp> &kernels) {
-    Outline outline(group);
+    Outline outline(group, rounds);
     if (outline.isDead())
       return outline.replace(nullptr);
     func::FuncOp &kernel = kernels[outline.key()];

@@ -57,6 +57,7 @@ ELEMENTWISE = {
     "pow_tensor": lambda w, x, i: torch.pow(w, w) + 2.0**w,
     "maximum": lambda w, x, i: torch.maximum(w, x) + torch.minimum(w, 2 * x),
     "clamp": lambda w, x, i: w.clamp(0.7, 1.2) + w.clamp(min=1.0) + w.clamp(max=1.0),
+    "rounded": lambda w, x, i: w.half().float() + (3 * x.bfloat16() * w.bfloat16()).float(),
     "where": lambda w, x, i: torch.where(x > 0, w, 2 * w) + w.masked_fill(i == 1, 0.5),
     "logic": lambda w, x, i: w * ((x > 0) & ~(i == 2) | (i >= 4)).float(),
     "int_to_float": lambda w, x, i: w * i + w * i.float() / 3,
