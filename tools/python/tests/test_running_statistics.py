@@ -218,3 +218,33 @@ def test_statistics_of_an_earlier_run():
             wanted = copy.deepcopy(module).eval()(**data).item()
         assert step.evaluate(data) == pytest.approx(wanted, rel=1e-5)
     assert module.norm.running_mean.equal(before)
+
+
+class Reads(nn.Module):
+    def __init__(self, read):
+        super().__init__()
+        self.norm, self.read = nn.BatchNorm1d(4), read
+
+    def forward(self, x):
+        return self.read(self.norm, self.norm(x), x).square().mean()
+
+
+def in_eval_mode(norm, y, x):
+    return F.batch_norm(y, norm.running_mean, norm.running_var, training=False)
+
+
+@pytest.mark.parametrize("read", (in_eval_mode, lambda norm, y, x: y - norm.running_mean))
+def test_statistics_that_this_step_has_moved(read):
+    """PyTorch reads the new ones, and the step has the old ones."""
+    with pytest.raises(zero.CannotImport, match=r"forward reads 'norm.running_\w+' behind"):
+        zero.export(Reads(read), {"x": torch.randn(6, 4)})
+
+
+def test_synchronized_statistics():
+    module = Reads(lambda norm, y, x: y)
+    module.norm = nn.SyncBatchNorm(4)
+    batch = {"x": torch.randn(6, 4)}
+    with pytest.raises(zero.CannotImport, match="'norm' is a SyncBatchNorm"):
+        zero.export(module, batch)
+    module.norm.eval()
+    zero.export(module, batch)

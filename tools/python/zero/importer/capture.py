@@ -34,7 +34,7 @@ from zero.importer.places import place_of, place_of_error
 from zero.importer.quiet import tracing_silenced
 from zero.importer.state import State, Steps, find_constants, refuse_other_constants
 from zero.importer.steps import computation_of, kept_values, take_kept
-from zero.importer.stops import GIVEN, KEPT, STOP
+from zero.importer.stops import ALPHA_DROPOUT, GIVEN, KEPT, STOP
 from zero.importer.writes import DETACHES, GRAD_MODE, memory_of, refuse_writes, written_by
 
 
@@ -95,6 +95,7 @@ def capture(module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...]) 
     """Traces `module(**batch)`. Raises CannotImport."""
     refuse_other_names(batch)
     refuse_cumulative_averages(module)
+    refuse_synchronized(module)
     refuse_module_hooks(module)
     hooked = hooks_of_parameters(module)
     wrapper = LossOf(module, outputs)
@@ -157,10 +158,29 @@ def decomposed(program: ExportedProgram) -> ExportedProgram:
         if node.op == "placeholder" and node.name in spare:
             program.graph.erase_node(node)
     specs[:] = [spec for spec in specs if spec.arg.name not in spare]
+    keep_alpha_dropout(program.graph)
     try:
         return program.run_decompositions(table())
     except Exception as error:
         raise CannotImport(untraceable(error), place_of_error(error)) from error
+
+
+def keep_alpha_dropout(graph: Graph) -> None:
+    """Whole, since an evaluation is without it."""
+    for node in graph.nodes:
+        if node.target not in ALPHA_DROPOUTS:
+            continue
+        x, p, train = node.args
+        if train and p > 0:
+            node.target, node.args = ALPHA_DROPOUT, (x, p, ALPHA_DROPOUTS[node.target])
+        else:
+            node.replace_all_uses_with(x)
+
+
+ALPHA_DROPOUTS = {
+    torch.ops.aten.alpha_dropout.default: False,
+    torch.ops.aten.feature_alpha_dropout.default: True,
+}
 
 
 def traced(wrapper: LossOf, batch: dict[str, Any]) -> tuple[ExportedProgram, Hooks]:
@@ -239,6 +259,16 @@ def refuse_cumulative_averages(module: nn.Module) -> None:
             raise CannotImport(
                 f"the batch norm '{name}' has momentum=None, a cumulative average; give it "
                 "a momentum"
+            )
+
+
+def refuse_synchronized(module: nn.Module) -> None:
+    """Ranks have statistics of their own micro-batches."""
+    for name, layer in module.named_modules():
+        if isinstance(layer, nn.SyncBatchNorm) and layer.training:
+            raise CannotImport(
+                f"'{name}' is a SyncBatchNorm, whose statistics are of all ranks, and zero's are "
+                "of one rank's micro-batch: write nn.BatchNorm2d, or put it into eval mode"
             )
 
 
@@ -481,6 +511,7 @@ def bind_results(captured: Captured, program, placeholders: dict[str, Node]) -> 
 def track(captured: Captured, placeholder: Node, name: str, result: Node) -> None:
     """A running statistic; with a momentum of 0 it stays as it is."""
     weight = float(result.args[0].args[6])
+    refuse_moved(name, result)
     if not 0 <= weight <= 1:
         raise CannotImport(
             f"the momentum of '{name}' is {weight:g}, wanted one from 0 to 1", place_of(result)
@@ -488,6 +519,17 @@ def track(captured: Captured, placeholder: Node, name: str, result: Node) -> Non
     if weight > 0:
         data = captured.constants.pop(placeholder)
         captured.averages[placeholder] = Average(name, data, weight)
+
+
+def refuse_moved(name: str, result: Node) -> None:
+    """Only the layer itself may read the statistics that it has just moved."""
+    for user in result.users:
+        if user.op != "output" and str(user.target) != BATCH_NORM:
+            raise CannotImport(
+                f"forward reads '{name}' behind the batch norm that moves it in this step: read "
+                "it before, or call the layer in eval mode only",
+                place_of(user),
+            )
 
 
 def is_scratch(program, name: str, result: Any) -> bool:

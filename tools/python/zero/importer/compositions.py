@@ -30,6 +30,43 @@ def rrelu_of_evaluation(self, noise, lower=1 / 8, upper=1 / 3, training=False, g
     return torch.nn.functional.leaky_relu(self, (lower + upper) / 2), noise
 
 
+# Recurrent networks
+
+
+def layers_of(operation, states: int):
+    """A stack of layers as PyTorch composes each of them, with dropout in between: its own
+    composition of several leaves that out."""
+    compose = torch._decomp.decomposition_table[operation]
+
+    def stack(
+        input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+    ):
+        directions, each = 1 + bidirectional, len(params) // num_layers
+        hidden = [hx] if states == 1 else hx
+        last: list[list[torch.Tensor]] = [[] for _ in range(states)]
+        for layer in range(num_layers):
+            if layer > 0 and train and dropout > 0:
+                input = torch.dropout(input, dropout, train=True)
+            own = [state[layer * directions : (layer + 1) * directions] for state in hidden]
+            weights = params[layer * each : (layer + 1) * each]
+            input, *ends = compose(
+                input,
+                own[0] if states == 1 else own,
+                weights,
+                has_biases,
+                1,
+                0.0,
+                train,
+                bidirectional,
+                batch_first,
+            )
+            for found, end in zip(last, ends):
+                found.append(end)
+        return input, *(torch.cat(found) for found in last)
+
+    return stack
+
+
 # Pooling
 
 
@@ -133,10 +170,14 @@ OWN = {
     aten._cdist_forward.default: cdist_forward,
     aten._pdist_forward.default: pdist_forward,
     aten.grid_sampler_3d.default: grid_sampler_3d,
+    aten.gru.input: layers_of(aten.gru.input, states=1),
     aten.ldexp.Tensor: ldexp,
+    aten.lstm.input: layers_of(aten.lstm.input, states=2),
     aten.max_pool2d_with_indices.default: max_pool_with_indices(2),
     aten.max_pool3d_with_indices.default: max_pool_with_indices(3),
     aten.max_unpool2d.default: max_unpool(2),
     aten.max_unpool3d.default: max_unpool(3),
+    aten.rnn_relu.input: layers_of(aten.rnn_relu.input, states=1),
+    aten.rnn_tanh.input: layers_of(aten.rnn_tanh.input, states=1),
     aten.rrelu_with_noise_functional.default: rrelu_of_evaluation,
 }

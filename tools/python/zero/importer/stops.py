@@ -28,6 +28,10 @@ KEPT = define("(Tensor x, int index) -> Tensor", "kept")
 # What the step before assigned, by the number of its mark; `x` has its shape and type.
 GIVEN = define("(Tensor x, int index) -> Tensor", "given")
 
+# Dropout for SELU, of whole `channels` or of elements, which PyTorch takes apart whatever
+# its table of decompositions says.
+ALPHA_DROPOUT = define("(Tensor x, float p, bool channels) -> Tensor", "alpha_dropout")
+
 # Nothing uses their results where they are traced.
 torch.fx.node.has_side_effect(HOOKED)
 torch.fx.node.has_side_effect(KEPT)

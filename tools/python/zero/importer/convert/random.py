@@ -30,6 +30,21 @@ def bernoulli(b: Builder, self, p):
     return ones if p == 1 else b.times(b.dropout(ones, 1 - p), p)
 
 
+@converts("zero_importer.alpha_dropout.default", to="nn.dropout of ones, with SELU's moments")
+def alpha_dropout(b: Builder, x, p, channels):
+    """What is dropped becomes the least value of SELU; a scale and a shift keep mean and
+    variance. An evaluation has the input."""
+    if p == 1:
+        return b.select_mode(b.times(x, 0.0), x)
+    shape = (*x.shape[:2], *(1 for _ in x.shape[2:])) if channels else x.shape
+    least = -1.7580993408473766
+    scale = ((least**2 * p + 1) * (1 - p)) ** -0.5
+    kept = b.times(b.dropout(b.fill(shape, 1, x.dtype), p), 1 - p)
+    dropped = b.times(b.plus(b.negative(kept), 1.0), least * scale)
+    drawn = b.plus(b.plus(b.times(x, b.times(kept, scale)), dropped), -least * scale * p)
+    return b.select_mode(drawn, x)
+
+
 @converts("aten.exponential.default", to="half the squares of two nn.random_normal, added")
 def exponential(b: Builder, self, lambd=1.0):
     """Above 0, as PyTorch's are."""
