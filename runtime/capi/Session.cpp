@@ -177,7 +177,7 @@ void Session::openData(const std::string &path) {
   asked.path = path;
   asked.validationFraction = 0;
   asked.seed = options.seed;
-  asked.ranks = own.training.ranks;
+  asked.ranks = int(own.sampleRanks());
   Data opened = zrt::openData(asked, own);
   data = std::move(opened);
   batches.clear();

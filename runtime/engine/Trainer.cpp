@@ -179,10 +179,11 @@ std::string Trainer::blame() {
 }
 
 void Trainer::evaluateInputs(
-    const std::function<void(void *const *inputs)> &fill) {
+    uint64_t batch, const std::function<void(void *const *inputs)> &fill) {
   backend.evaluate([&](int, Control &control, void *const *inputs) {
     control.evaluating = 1;
     control.microIndex = 0;
+    control.batch = batch;
     fill(inputs);
   });
   checkIds();
@@ -206,7 +207,8 @@ Trainer::evaluate(int64_t count, const FillInputs &fill,
   // Behind the sums of the outputs, the loss first, that of the weights.
   std::vector<double> sums(scalars.size() + 1);
   for (int64_t batch = 0; batch < count; ++batch) {
-    evaluateInputs([&](void *const *inputs) { fill(batch, inputs); });
+    evaluateInputs(uint64_t(batch),
+                   [&](void *const *inputs) { fill(batch, inputs); });
     if (hasLoss)
       addScalars(scalars, weight, sums);
     if (visit)

@@ -60,8 +60,10 @@ public:
   evaluate(int64_t count, const FillInputs &fill,
            const std::function<void(int64_t micro)> &visit = {});
 
-  /// Runs the evaluation region on inputs that `fill` writes.
-  void evaluateInputs(const std::function<void(void *const *inputs)> &fill);
+  /// Runs the evaluation region on inputs that `fill` writes: those of
+  /// micro-batch number `batch`, which decides on what is drawn.
+  void evaluateInputs(uint64_t batch,
+                      const std::function<void(void *const *inputs)> &fill);
 
   /// Goes on after `updates` updates of an earlier run.
   void startAfter(int64_t updates) { done = updates; }

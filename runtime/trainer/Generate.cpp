@@ -167,8 +167,9 @@ void Generator::run(std::vector<int32_t> prompt, int64_t count,
                     const std::function<bool(int32_t token)> &emit) {
   for (int64_t step = 0; step < count; ++step) {
     const int64_t begin = std::max<int64_t>(0, int64_t(prompt.size()) - length);
-    trainer.evaluateInputs(
-        [&](void *const *inputs) { fillInputs(prompt, begin, inputs); });
+    trainer.evaluateInputs(uint64_t(step), [&](void *const *inputs) {
+      fillInputs(prompt, begin, inputs);
+    });
     const int64_t last = int64_t(prompt.size()) - begin - 1;
     prompt.push_back(choose(last, step));
     if (!emit(prompt.back()))

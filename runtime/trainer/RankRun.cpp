@@ -235,6 +235,14 @@ void RankRun::prepare() {
     return;
   if (!data.remark.empty())
     run.errors << "remark: " << data.remark << std::endl;
+  if (options.evalEvery > 0 &&
+      uint64_t(options.evalBatches) > batches->validationBatches())
+    run.errors << "remark: an evaluation takes " << options.evalBatches
+               << " micro-batches of each rank, and "
+               << batches->validationBatches()
+               << " have all validation samples: some count more often than "
+                  "others; give --eval-batches "
+               << batches->validationBatches() << std::endl;
   progress = std::make_unique<Progress>(run.out, run.terminal, options.steps,
                                         batches->tokensPerUpdate());
   for (const std::string &choice : backend->choices())
