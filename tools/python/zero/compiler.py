@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import pathlib
 import shutil
@@ -79,6 +80,8 @@ def compile(
     they differ: always where `check` is True, never where it is False, and by default where
     the model is small. `Step.check` says what was compared, or why nothing was.
 
+    The compiler's remarks go to the logger "zero", as warnings, and are kept in `Step.remarks`.
+
     Raises CompileError with the compiler's message.
     """
     if isinstance(outputs, str):
@@ -102,11 +105,15 @@ def compile(
         done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise CompileError(done.stderr.strip() or f"zero-compile ended with {done.returncode}")
+        remarks = done.stderr.replace(f"{scratch}{os.sep}", "").strip()
+        if remarks:
+            logging.getLogger("zero").warning("%s", remarks)
         # What is loaded stays, whatever becomes of the files.
         step = Step(library, weights=weights, **run)
     step.aliases = dict(getattr(model, "aliases", {}))
     step.uses = dict(getattr(model, "uses", {}))
     step.check = compared
+    step.remarks = remarks
     return step
 
 

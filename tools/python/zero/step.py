@@ -102,7 +102,7 @@ class Step:
         self.aliases: dict[str, str] = {}
         # By output, the inputs that it depends on, where the import has told.
         self.uses: dict[str, set[str]] = {}
-        self.check = "not compared with PyTorch: it is a library"
+        self.check, self.remarks = "not compared with PyTorch: it is a library", ""
         options = Options(
             seed=seed,
             threads=threads,
