@@ -465,7 +465,8 @@ LogicalResult Sharding::verify() const {
              << parameter.getTensorType().getDimSize(*dim) / cost.size
              << " that stay together, and " << over.getSize()
              << " ranks do not divide " << cost.size
-             << "; give the axis a divisor of it";
+             << "; give the axis a divisor of it, or leave the parameter whole "
+                "with -1 for it in zero.sharding";
     }
   }
   return success();

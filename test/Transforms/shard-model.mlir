@@ -205,7 +205,7 @@ zero.step @shifted(%x: tensor<8x32xf32> {zero.input = "x"}) {
 
 // A class that is worth it, and is not divided, is named with its numbers.
 zero.mesh @mesh <data = 1, tensor = 4>
-// expected-error @below {{parameter @up is worth cutting over #zero.axes<tensor = 4> in dimension 1, which has 126 units of 1 that stay together, and 4 ranks do not divide 126; give the axis a divisor of it}}
+// expected-error @below {{parameter @up is worth cutting over #zero.axes<tensor = 4> in dimension 1, which has 126 units of 1 that stay together, and 4 ranks do not divide 126; give the axis a divisor of it, or leave the parameter whole with -1 for it in zero.sharding}}
 zero.parameter @up : tensor<32x126xf32> = #zero.ones
 zero.parameter @down : tensor<126x32xf32> = #zero.ones
 zero.step @odd(%x: tensor<8x32xf32> {zero.input = "x"}) {

@@ -58,6 +58,9 @@ def without_gradients(w, x):
         (lambda w, x: torch.index_put(w, (x > 0,), x[0, :1].expand(3)).sum(), "torch.where"),
         (lambda w, x: w * x, "the loss is a tensor<4x4xf32>: wanted one float"),
         (lambda w, x: torch.linalg.qr(w, mode="r")[1].mean(), "use the mode 'reduced'"),
+        (lambda w, x: w.mean() + (w * x)[:, 4:].sum(), "a maximum of a tensor without elements"),
+        (lambda w, x: (w[:, :0] @ x[:0]).mean() + w.mean(), "of a tensor without elements"),
+        (lambda w, x: nn.functional.mse_loss(w, x.double()), "a maximum in float64"),
         (
             lambda w, x: torch.linalg.qr(w[:, :2], mode="complete")[0].mean(),
             "of 4 rows and 2 columns with mode = 'complete', which has no gradient in PyTorch",
@@ -141,6 +144,24 @@ def without_gradients(w, x):
 )
 def test_operations(function, words):
     assert words in refusal(Module(function))
+
+
+def test_inputs():
+    part = torch.randn(4, 4, dtype=torch.complex64)
+    assert "the input 'x' is complex" in refusal(Module(lambda w, x: (w * x.real).mean()), x=part)
+    with pytest.raises(zero.Error, match="forward's arguments to tensors, and a tuple was given"):
+        zero.compile(Module(lambda w, x: (w * x).mean()), (torch.randn(4, 4),))
+
+
+def test_a_loss_in_float64():
+    batch = {"x": torch.randn(4, 4)}
+    module = Module(lambda w, x: (w * x).mean().double())
+    with zero.compile(module, batch, check=False) as step:
+        assert step.evaluate(batch) == pytest.approx(module(**batch).item(), rel=1e-5)
+
+
+def test_a_lazy_layer():
+    assert "the parameter 'weight' of a lazy layer has no shape yet" in refusal(nn.LazyLinear(3))
 
 
 def test_a_buffer_without_values():

@@ -146,6 +146,11 @@ def _source_of(model, batch, outputs, weights, folder: pathlib.Path):
     if not hasattr(model, "text"):
         if batch is None:
             raise Error("a module is imported with an example micro-batch: give the batch")
+        if not isinstance(batch, Mapping):
+            raise Error(
+                "the batch is a mapping from the names of forward's arguments to tensors, and a "
+                f"{type(batch).__name__} was given: give {{'x': x, 'y': y}}"
+            )
         from zero.importer import export
 
         model = export(model, dict(batch), outputs=outputs)

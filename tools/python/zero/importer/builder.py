@@ -263,6 +263,9 @@ class Builder(Positions):
         if not isinstance(y, Value):
             y = self.like(x, y)
         shape = tuple(torch.broadcast_shapes(x.shape, y.shape))
+        if x.is_float and y.is_float:
+            wide = torch.promote_types(x.dtype, y.dtype)
+            x, y = self.cast(x, wide), self.cast(y, wide)
         x, y = self.broadcast(x, shape), self.broadcast(y, shape)
         if name in ("maximum", "minimum"):
             kind = f"arith.{name}f" if x.is_float else f"arith.{name[:3]}si"
@@ -358,6 +361,8 @@ class Builder(Positions):
         dims = sorted(dim % x.rank for dim in dims)
         shape = tuple(size for dim, size in enumerate(x.shape) if dim not in dims)
         y = x
+        if not x.size:
+            raise CannotImport("a sum, a mean or a maximum of a tensor without elements")
         if dims:
             y = self.add("nn.reduce", [x], [(shape, x.dtype)], f"{kind} {{}} dims {dims}")[0]
         if keep:
@@ -366,6 +371,8 @@ class Builder(Positions):
 
     def linear(self, x: Value, w: Value, bias: Value | None, transposed: bool) -> Value:
         features = w.shape[0] if transposed else w.shape[1]
+        if not x.size or not w.size:
+            raise CannotImport("a matrix product of a tensor without elements")
         operands, form = [x, w], "{}, {}"
         if bias is not None:
             operands, form = operands + [bias], form + " bias {}"

@@ -262,6 +262,15 @@ def refuse_cumulative_averages(module: nn.Module) -> None:
             )
 
 
+def refuse_lazy(module: nn.Module) -> None:
+    for name, parameter in module.named_parameters():
+        if nn.parameter.is_lazy(parameter):
+            raise CannotImport(
+                f"the parameter '{name}' of a lazy layer has no shape yet: call the module once "
+                "with a batch"
+            )
+
+
 def refuse_synchronized(module: nn.Module) -> None:
     """Ranks have statistics of their own micro-batches."""
     for name, layer in module.named_modules():

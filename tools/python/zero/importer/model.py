@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from zero.importer.capture import capture
+from zero.importer.capture import capture, refuse_lazy
 from zero.importer.errors import CannotImport
 from zero.importer.fold import fold
 from zero.importer.generators import generators_kept
@@ -99,6 +99,7 @@ def export(
 def _export(
     module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...], repeated: Repeated | None
 ) -> Model:
+    refuse_lazy(module)
     parameters = Parameters(module)
     with repeated.shortened() if repeated else contextlib.nullcontext(), generators_kept():
         captured = capture(module, batch, outputs)

@@ -58,11 +58,18 @@ class StepWriter:
                 "the loss does not depend on a parameter that is trained: is all of the "
                 "forward pass in no_grad, or a checkpoint with use_reentrant=True?"
             )
+        # What is differentiated is f32, wider losses included.
+        loss = self.builder.cast(loss, torch.float32) if loss.dtype == torch.float64 else loss
         return [self.builder.reshape(loss, ()), *others]
 
     def _add_inputs(self) -> None:
         for node, name in self.captured.inputs.items():
             example = node.meta["val"]
+            if example.dtype.is_complex:
+                raise CannotImport(
+                    f"the input '{name}' is complex: give its parts as floats, as "
+                    "torch.view_as_real has them, and make it complex in forward"
+                )
             value = Value(tuple(example.shape), example.dtype, name=self.names.take(clean(name)))
             self.values[node] = value
             self.arguments.append(value)
