@@ -301,6 +301,11 @@ SmallVector<DimensionId> Sharding::findRefused() const {
             refused.insert(atom);
   for (Operation &op : *body) {
     const Dimensions::Factored &factored = dimensions.of(&op);
+    // What is taken apart by its indices, such as queries, keys and values of
+    // one projection: ranks would have some of them each, and gather all.
+    for (DimensionId dim : factored.apart)
+      for (DimensionId atom : dimensions.atomsOf(dim))
+        refused.insert(atom);
     for (auto [factor, dim] :
          llvm::zip_equal(factored.factors.factors, factored.dimensions))
       if (factor.kind == zrt::FactorKind::Combined)
@@ -332,6 +337,14 @@ std::optional<CutCost> Sharding::findForced(ParameterOp parameter) const {
   return best;
 }
 
+/// Whether a rank would have one index, and an operation needs all of them: of
+/// what is gathered then, the proof could not tell which dimension it was.
+bool Sharding::isOneEachAndGathered(DimensionId atom) const {
+  return dimensions.sizeOf(atom) == over.getSize() &&
+         llvm::any_of(usesOf(atom),
+                      [&](Operation *op) { return !findCut(op, atom); });
+}
+
 /// Classes of parameters that are worth what is sent for them, and those that
 /// the model names.
 SmallVector<CutCost> Sharding::findCandidates() const {
@@ -346,7 +359,7 @@ SmallVector<CutCost> Sharding::findCandidates() const {
       if (atoms.remove(forced->atom))
         candidates.push_back(*forced);
   for (DimensionId atom : atoms) {
-    if (dimensions.sizeOf(atom) < 2)
+    if (dimensions.sizeOf(atom) < 2 || isOneEachAndGathered(atom))
       continue;
     CutCost cost = price(atom);
     if ((cost.savedFlops > 0 &&

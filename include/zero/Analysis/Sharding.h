@@ -140,6 +140,7 @@ private:
   llvm::SetVector<DimensionId> atomsOf(ParameterOp parameter) const;
 
   void collect();
+  bool isOneEachAndGathered(DimensionId atom) const;
   SmallVector<CutCost> findCandidates() const;
   std::optional<CutCost> findForced(ParameterOp parameter) const;
   LogicalResult verifyForced() const;

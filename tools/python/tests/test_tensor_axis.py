@@ -132,3 +132,45 @@ def test_attention_of_pytorch(kind, mesh):
             loss.backward()
             optimizer.step()
             assert abs(cut(batch) - loss.item()) < 1e-5 * loss.item()
+
+
+def heads(h):
+    """Queries, keys and values of one projection, for heads of 8."""
+    q, k, v = h.unflatten(-1, (3, -1, 8)).permute(2, 0, 3, 1, 4).unbind(0)
+    return F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
+
+
+# By name: a function of a hidden layer, how wide that and its result are, and the ranks.
+APART = {
+    "pairs": (lambda h: h[..., ::2].clamp(max=7) * torch.sigmoid(h[..., 1::2]), 48, 24, 2),
+    "halves": (lambda h: torch.cat([h[..., ::2], h[..., 1::2]], -1).tanh(), 48, 48, 2),
+    "rotated": (lambda h: torch.stack([-h[..., 1::2], h[..., ::2]], -1).flatten(-2), 48, 48, 2),
+    "heads": (heads, 48, 16, 2),
+    "six_heads": (heads, 144, 48, 3),
+}
+
+
+@pytest.mark.parametrize("function, hidden, width, ranks", APART.values(), ids=APART)
+def test_what_is_taken_apart(function, hidden, width, ranks):
+    """No rank has one of two halves, or the queries alone."""
+
+    class Hidden(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.up, self.down = nn.Linear(WIDTH, hidden), nn.Linear(width, CLASSES)
+
+        def forward(self, x, y):
+            return F.cross_entropy(self.down(function(self.up(x))).mean(1), y)
+
+    torch.manual_seed(0)
+    module = Hidden()
+    batch = {"x": torch.randn(SAMPLES, 6, WIDTH), "y": torch.randint(0, CLASSES, (SAMPLES,))}
+    config = {"optimizer": {"type": "SGD", "params": {"lr": 0.3}}, "gradient_clipping": 0.0}
+    with zero.compile(module, batch, config=config, mesh=f"data=1,tensor={ranks}") as cut:
+        optimizer = torch.optim.SGD(module.parameters(), 0.3)
+        for _ in range(3):
+            loss = module(**batch)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            assert abs(cut(batch) - loss.item()) < 1e-5 * loss.item()

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -103,11 +104,11 @@ def compile(
         if given_gradients is not None:
             command.append(f"--set=zero.given_gradients={given_gradients}")
         done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise CompileError(done.stderr.strip() or f"zero-compile ended with {done.returncode}")
-        remarks = done.stderr.replace(f"{scratch}{os.sep}", "").strip()
+        remarks, error = _parted(done.stderr.replace(f"{scratch}{os.sep}", ""))
         if remarks:
             logging.getLogger("zero").warning("%s", remarks)
+        if done.returncode != 0:
+            raise CompileError(error or f"zero-compile ended with {done.returncode}")
         # What is loaded stays, whatever becomes of the files.
         step = Step(library, weights=weights, **run)
     step.aliases = dict(getattr(model, "aliases", {}))
@@ -115,6 +116,13 @@ def compile(
     step.check = compared
     step.remarks = remarks
     return step
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """(the remarks, all from the first error on) of what the compiler said"""
+    first = re.search(r"^.*\berror: ", text, re.MULTILINE)
+    end = first.start() if first else len(text)
+    return text[:end].strip(), text[end:].strip()
 
 
 def _compare(module, batch, model, outputs, check: bool | None) -> str:
