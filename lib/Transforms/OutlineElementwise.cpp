@@ -306,23 +306,13 @@ bool isLowerable(Operation *op) {
   return kernel && !kernel.describeKernel().name.empty();
 }
 
-/// Whether 16-bit types are the model's own: where parameters are wide, a model
-/// asks for the rounding, and not for less memory.
-bool hasOwnNarrowTypes(ModuleOp module) {
-  auto parameters = module.getOps<ParameterOp>();
-  return !parameters.empty() &&
-         llvm::all_of(parameters, [](ParameterOp parameter) {
-           Type element = parameter.getTensorType().getElementType();
-           return computeType(element) == element;
-         });
-}
-
 struct OutlineElementwise
     : mlir::zero::impl::OutlineElementwiseBase<OutlineElementwise> {
+  using OutlineElementwiseBase::OutlineElementwiseBase;
+
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     llvm::StringMap<func::FuncOp> kernels;
-    rounds = hasOwnNarrowTypes(getOperation());
     SmallVector<Block *> blocks;
     for (auto step : getOperation().getOps<StepOp>())
       step->walk([&](Block *block) {
@@ -338,11 +328,9 @@ struct OutlineElementwise
   }
 
 private:
-  bool rounds = false;
-
   void outline(const ElementwiseGroup &group, SymbolTable &symbols,
                llvm::StringMap<func::FuncOp> &kernels) {
-    Outline outline(group, rounds);
+    Outline outline(group, roundMembers);
     if (outline.isDead())
       return outline.replace(nullptr);
     func::FuncOp &kernel = kernels[outline.key()];

@@ -77,7 +77,9 @@ static void addOperationPasses(OpPassManager &manager,
                          config.checkpoint.policy == RecomputePolicy::Cheap;
     manager.addPass(createFuseEpilogues(fuse));
   }
-  manager.addPass(createOutlineElementwise());
+  // In f32 a model that asks for 16 bits wants the rounding.
+  manager.addPass(
+      createOutlineElementwise({config.precision == zrt::DataType::F32}));
   if (config.fuseMoves)
     manager.addPass(createFuseMoves());
   // Gradients that come from outside need no forward pass.

@@ -192,27 +192,3 @@ zero.step @siblings(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %z: tensor<4x8xf32
   zero.apply {
   }
 }
-
-// -----
-
-// Where parameters are wide, a model's own narrow types round what they hold.
-zero.parameter @w : tensor<8xf32> = #zero.zeros
-// CHECK-LABEL: zero.step @rounds
-zero.step @rounds(%x: tensor<8xf32>) {
-  zero.micro {
-    %0 = arith.truncf %x : tensor<8xf32> to tensor<8xf16>
-    %1 = arith.mulf %0, %0 : tensor<8xf16>
-    %2 = arith.extf %1 : tensor<8xf16> to tensor<8xf32>
-    %3 = nn.reduce mean %2 dims [0] : (tensor<8xf32>) -> tensor<f32>
-    zero.yield %3 : tensor<f32>
-  }
-  zero.apply {
-  }
-}
-// CHECK:      ^bb0(%[[X:.*]]: f32, %{{.*}}: f32):
-// CHECK-NEXT:   %[[N:.*]] = arith.truncf %[[X]] : f32 to f16
-// CHECK-NEXT:   %[[W:.*]] = arith.extf %[[N]] : f16 to f32
-// CHECK-NEXT:   %[[P:.*]] = arith.mulf %[[W]], %[[W]] : f32
-// CHECK-NEXT:   %[[R:.*]] = arith.truncf %[[P]] : f32 to f16
-// CHECK-NEXT:   %[[Y:.*]] = arith.extf %[[R]] : f16 to f32
-// CHECK-NEXT:   linalg.yield %[[Y]] : f32

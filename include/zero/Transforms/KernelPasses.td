@@ -89,7 +89,9 @@ def OutlineElementwise : Pass<"zero-outline-elementwise", "::mlir::ModuleOp"> {
     Members are upstream operations with the `Elementwise` trait and operations
     with `ElementwiseOpInterface`, on ranked static tensors of one shape.
     Arithmetic inside a kernel is f32: 16-bit inputs are extended when loaded
-    and results rounded once when stored. Splat constants become part of the
+    and results rounded once when stored. With `round-members` each member
+    gives what its type can hold, as where runs are in f32 and 16-bit types are
+    the model's own. Splat constants become part of the
     kernel; an `nn.broadcast` becomes an indexing map.
 
     A group sits at its last member's place, so no other operation moves. It
@@ -109,6 +111,9 @@ def OutlineElementwise : Pass<"zero-outline-elementwise", "::mlir::ModuleOp"> {
         : (tensor<4x8xbf16>, tensor<4x8xbf16>) -> tensor<4x8xbf16>
     ```
   }];
+  let options = [
+    Option<"roundMembers", "round-members", "bool", "false",
+           "Round the value of each member to its type">];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
