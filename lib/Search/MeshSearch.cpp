@@ -228,7 +228,7 @@ bool MeshSearch::isBetter(const PlannedPoint &a, const PlannedPoint &b) const {
   if (request.budgets.hold(a) != request.budgets.hold(b))
     return request.budgets.hold(a);
   if (!request.budgets.hold(a))
-    return a.bytes < b.bytes;
+    return request.budgets.needed(a) < request.budgets.needed(b);
   const double first = samplesPerSecond(a), second = samplesPerSecond(b);
   return std::tie(second, a.bytes) < std::tie(first, b.bytes);
 }

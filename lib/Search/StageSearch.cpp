@@ -43,7 +43,7 @@ bool StageSearch::isBetter(const PlannedPoint &a, const PlannedPoint &b) const {
   if (budgets.holdHost(a) != budgets.holdHost(b))
     return budgets.holdHost(a);
   if (!budgets.hold(a))
-    return a.countedBytes < b.countedBytes;
+    return budgets.needed(a) < budgets.needed(b);
   return std::tie(a.seconds, a.countedBytes) <
          std::tie(b.seconds, b.countedBytes);
 }

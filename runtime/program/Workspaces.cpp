@@ -41,6 +41,8 @@ uint64_t keyedOrder(int64_t count) {
 /// What a kernel of cuDNN's takes whatever its shape.
 constexpr uint64_t kCudnn = uint64_t(1) << 20;
 
+uint64_t wholeTiles(int64_t size) { return (size + 127) / 128 * 128; }
+
 /// Rows of queries of all heads.
 int64_t queryRows(Shapes s) {
   return s.size("b") * s.size("g.r") * s.size("t");
@@ -84,14 +86,15 @@ uint64_t workspace::attention(Shapes s, bool) {
 
 /// The most of own kernels, which keep three numbers of each row, and of
 /// cuDNN's: f32 sums of the gradients, those of keys and values for each query
-/// head, and where it is reproducible two bytes of each score.
+/// head, and where it is reproducible two bytes of each score, in whole tiles.
 uint64_t workspace::attentionGrad(Shapes s, bool deterministic) {
   const int64_t rows = queryRows(s), keys = s.size("s");
   const int64_t sums =
       (rows + 2 * s.size("b") * s.size("g.r") * keys) * s.size("d");
-  const uint64_t cudnn = floats(sums + 2 * rows) +
-                         (deterministic ? uint64_t(rows) * keys * 2 : 0) +
-                         kCudnn;
+  const uint64_t scores = uint64_t(s.size("b")) * s.size("g.r") *
+                          wholeTiles(s.size("t")) * wholeTiles(keys);
+  const uint64_t cudnn =
+      floats(sums + 2 * rows) + (deterministic ? 2 * scores : 0) + kCudnn;
   return std::max<uint64_t>(floats(3 * rows) + sizeof(int32_t), cudnn);
 }
 

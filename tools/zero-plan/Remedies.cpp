@@ -57,7 +57,7 @@ std::optional<PlannedPoint> Remedies::plan(const TrainConfig &config) {
 /// A line where the change helps; says whether that makes the plan fit.
 bool Remedies::print(const Twine &change,
                      const std::optional<PlannedPoint> &point) {
-  if (!point || point->bytes >= smallest.bytes)
+  if (!point || budgets.needed(*point) >= budgets.needed(smallest))
     return false;
   const bool fits = budgets.hold(*point);
   llvm::outs() << "  " << change << ": " << formatBytes(point->bytes)
@@ -154,7 +154,10 @@ void Remedies::tryFixed() {
   TrainConfig config = smallest.config;
   if (!config.fuseCrossEntropy) {
     config.fuseCrossEntropy = true;
-    print("zero.fuse_cross_entropy", plan(config));
+    print(budgets.hasWorkspace ? "zero.fuse_cross_entropy"
+                               : "zero.fuse_cross_entropy, but for its "
+                                 "workspace",
+          plan(config));
     config.fuseCrossEntropy = false;
   }
   if (!config.checkpoint.isEnabled()) {

@@ -40,16 +40,19 @@ static bool isIn(const SearchResult &result, const PlannedPoint &point) {
          result.pick->seconds == point.seconds;
 }
 
-static std::string describeNote(const SearchResult &result, int64_t budget,
+static std::string describeNote(const SearchResult &result,
+                                const MemoryBudgets &budgets,
                                 const PlannedPoint &point) {
   if (isIn(result, point))
     return "<- pick";
-  return budget && point.countedBytes > budget ? "above the budget" : "";
+  return budgets.device && budgets.needed(point) > budgets.device
+             ? "above the budget"
+             : "";
 }
 
 /// What of a table is about host memory or files comes where something is
 /// there.
-static void printFront(const SearchResult &result, int64_t budget,
+static void printFront(const SearchResult &result, const MemoryBudgets &budgets,
                        const Unit &unit) {
   auto uses = [&](int64_t PlannedPoint::*bytes) {
     return llvm::any_of(result.front, [&](const PlannedPoint &point) {
@@ -106,7 +109,7 @@ static void printFront(const SearchResult &result, int64_t budget,
          only(isThree, config.maxLiveParameters),
          only(isThree, config.maxReuseDistance),
          only(isThree, config.parameterPersistenceThreshold),
-         describeNote(result, budget, point)});
+         describeNote(result, budgets, point)});
   }
   table.print(llvm::outs());
 }
@@ -139,7 +142,7 @@ void mlir::zero::printSearch(const Searched &searched, const Machine &machine) {
                     "them\n";
   llvm::outs() << plural(result.planned, "plan") << " made; those whose times "
                << "differ by more than a prediction's error, in elements:\n\n";
-  printFront(result, searched.budgets.device, searched.getUnit());
+  printFront(result, searched.budgets, searched.getUnit());
 }
 
 void mlir::zero::printMicroBatches(ArrayRef<Searched> all,

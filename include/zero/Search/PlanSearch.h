@@ -54,10 +54,12 @@ struct MemoryBudgets {
   bool holdHost(const PlannedPoint &point) const {
     return host == 0 || point.hostBytes <= host;
   }
+  /// Bytes of the device that a plan takes of its budget.
+  int64_t needed(const PlannedPoint &point) const {
+    return point.countedBytes + (hasWorkspace ? point.workspaceBytes : 0);
+  }
   bool hold(const PlannedPoint &point) const {
-    const int64_t workspace = hasWorkspace ? point.workspaceBytes : 0;
-    return (device == 0 || point.countedBytes + workspace <= device) &&
-           holdHost(point);
+    return (device == 0 || needed(point) <= device) && holdHost(point);
   }
 };
 

@@ -54,8 +54,7 @@ public:
     }
   }
 
-  /// Its fastest kernels may ask for several times the tensors, which no plan
-  /// has counted.
+  /// Its fastest kernels may ask for several times the tensors.
   static constexpr int64_t kMostWorkspace = workspace::kConvolution;
   size_t workspaceBytes() const override { return Graph::workspaceBytes(); }
 
