@@ -301,11 +301,6 @@ SmallVector<DimensionId> Sharding::findRefused() const {
             refused.insert(atom);
   for (Operation &op : *body) {
     const Dimensions::Factored &factored = dimensions.of(&op);
-    // What is taken apart by its indices, such as queries, keys and values of
-    // one projection: ranks would have some of them each, and gather all.
-    for (DimensionId dim : factored.apart)
-      for (DimensionId atom : dimensions.atomsOf(dim))
-        refused.insert(atom);
     for (auto [factor, dim] :
          llvm::zip_equal(factored.factors.factors, factored.dimensions))
       if (factor.kind == zrt::FactorKind::Combined)
@@ -337,12 +332,18 @@ std::optional<CutCost> Sharding::findForced(ParameterOp parameter) const {
   return best;
 }
 
-/// Whether a rank would have one index, and an operation needs all of them: of
-/// what is gathered then, the proof could not tell which dimension it was.
+/// Whether a rank would have one index, and an operation needs all of them, as
+/// what takes queries, keys and values apart: `zero-verify-values` cannot tell
+/// which dimension a gather of single indices restores.
 bool Sharding::isOneEachAndGathered(DimensionId atom) const {
+  auto needsAll = [&](Operation &op) {
+    const Dimensions::Factored &factored = dimensions.of(&op);
+    return containsAtom(dimensions, factored.apart, atom) ||
+           (containsAtom(dimensions, factored.dimensions, atom) &&
+            !findCut(&op, atom));
+  };
   return dimensions.sizeOf(atom) == over.getSize() &&
-         llvm::any_of(usesOf(atom),
-                      [&](Operation *op) { return !findCut(op, atom); });
+         llvm::any_of(*body, needsAll);
 }
 
 /// Classes of parameters that are worth what is sent for them, and those that

@@ -250,6 +250,11 @@ uint64_t Batches::validationBatches() const {
   return (validationRows() + rows - 1) / rows;
 }
 
+bool Batches::repeatsUnevenly(uint64_t batchCount) const {
+  const uint64_t rows = batchCount * microBatch * program.sampleRanks();
+  return rows > validationRows() && rows % validationRows() != 0;
+}
+
 uint64_t Batches::tokensPerUpdate() const {
   return data.training->tokensPerSample() * samplesPerUpdate();
 }

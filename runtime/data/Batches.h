@@ -67,6 +67,9 @@ public:
   /// `fillInOrder` takes for all of them. Throw where there is no such data.
   uint64_t validationRows() const;
   uint64_t validationBatches() const;
+  /// Whether so many batches of each rank take some validation samples more
+  /// often than others, and all of them at least once.
+  bool repeatsUnevenly(uint64_t batchCount) const;
 
   /// Makes update `update` (from 0) begin with sample `sample` of the
   /// sequence, and later updates follow; without it, update 0 begins with

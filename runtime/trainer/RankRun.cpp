@@ -236,13 +236,12 @@ void RankRun::prepare() {
   if (!data.remark.empty())
     run.errors << "remark: " << data.remark << std::endl;
   if (options.evalEvery > 0 &&
-      uint64_t(options.evalBatches) > batches->validationBatches())
+      batches->repeatsUnevenly(uint64_t(options.evalBatches)))
     run.errors << "remark: an evaluation takes " << options.evalBatches
-               << " micro-batches of each rank, and "
-               << batches->validationBatches()
-               << " have all validation samples: some count more often than "
-                  "others; give --eval-batches "
-               << batches->validationBatches() << std::endl;
+               << " micro-batches of each rank, which is more than all "
+                  "validation samples and no multiple of them: some count more "
+                  "often than others; give fewer --eval-batches"
+               << std::endl;
   progress = std::make_unique<Progress>(run.out, run.terminal, options.steps,
                                         batches->tokensPerUpdate());
   for (const std::string &choice : backend->choices())

@@ -7,6 +7,7 @@ import logging
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 import zero
 
@@ -65,6 +66,45 @@ def test_alpha_dropout(layer, shape, p):
         assert step(batch) == pytest.approx(squares if p < 1 else 0, abs=0.1)
         assert step.evaluate(batch) == pytest.approx(squares, rel=1e-5)
         assert torch.as_tensor(step.predict(batch)["y"]).equal(batch["x"])
+
+
+def test_an_error_has_what_the_compiler_said():
+    with pytest.raises(zero.CompileError, match="Unknown command line argument '--nonsense'"):
+        zero.compile(Noisy(), {"x": torch.zeros(2, 3)}, options=["--nonsense"])
+
+
+class Mean(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.linear, self.function = nn.Linear(3, 3), function
+
+    def forward(self, x):
+        return self.function(self.linear, x).square().mean()
+
+
+def without_gradients(linear, x):
+    with torch.no_grad():
+        drawn = F.alpha_dropout(x, 0.5, True)
+    return linear(drawn)
+
+
+@pytest.mark.parametrize(
+    "function",
+    (
+        lambda linear, x: F.alpha_dropout(linear(x), 0.5, training=True, inplace=True),
+        lambda linear, x: F.feature_alpha_dropout(linear(x), p=0.5, training=True),
+        lambda linear, x: torch.alpha_dropout(linear(x), p=0.5, train=True),
+        without_gradients,
+    ),
+)
+def test_forms_of_alpha_dropout(function):
+    batch = {"x": torch.randn(4, 3)}
+    try:
+        text = zero.export(Mean(function), batch).text
+    except zero.CannotImport as error:
+        assert "leave out inplace=True" in str(error)
+    else:
+        assert text.count("nn.dropout") == text.count("zero.select_mode") == 1
 
 
 class Noisy(nn.Module):

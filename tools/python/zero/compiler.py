@@ -104,11 +104,13 @@ def compile(
         if given_gradients is not None:
             command.append(f"--set=zero.given_gradients={given_gradients}")
         done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
-        remarks, error = _parted(done.stderr.replace(f"{scratch}{os.sep}", ""))
+        remarks, said = done.stderr.replace(f"{scratch}{os.sep}", "").strip(), ""
+        if done.returncode != 0:
+            remarks, said = _parted(remarks)
         if remarks:
             logging.getLogger("zero").warning("%s", remarks)
         if done.returncode != 0:
-            raise CompileError(error or f"zero-compile ended with {done.returncode}")
+            raise CompileError(said or f"zero-compile ended with {done.returncode}")
         # What is loaded stays, whatever becomes of the files.
         step = Step(library, weights=weights, **run)
     step.aliases = dict(getattr(model, "aliases", {}))
@@ -119,10 +121,9 @@ def compile(
 
 
 def _parted(text: str) -> tuple[str, str]:
-    """(the remarks, all from the first error on) of what the compiler said"""
-    first = re.search(r"^.*\berror: ", text, re.MULTILINE)
-    end = first.start() if first else len(text)
-    return text[:end].strip(), text[end:].strip()
+    """(the remarks, all from the first error on) of what the compiler said before it failed"""
+    first = re.search(r"^(.*:)? *error: ", text, re.MULTILINE)
+    return (text[: first.start()].strip(), text[first.start() :]) if first else ("", text)
 
 
 def _compare(module, batch, model, outputs, check: bool | None) -> str:

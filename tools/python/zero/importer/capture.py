@@ -158,7 +158,9 @@ def decomposed(program: ExportedProgram) -> ExportedProgram:
         if node.op == "placeholder" and node.name in spare:
             program.graph.erase_node(node)
     specs[:] = [spec for spec in specs if spec.arg.name not in spare]
-    keep_alpha_dropout(program.graph)
+    for part in program.graph_module.modules():
+        if isinstance(part, GraphModule):
+            keep_alpha_dropout(part.graph)
     try:
         return program.run_decompositions(table())
     except Exception as error:
@@ -168,6 +170,8 @@ def decomposed(program: ExportedProgram) -> ExportedProgram:
 def keep_alpha_dropout(graph: Graph) -> None:
     """Whole, since an evaluation is without it."""
     for node in graph.nodes:
+        if node.target in ALPHA_DROPOUTS_IN_PLACE:
+            raise CannotImport("alpha dropout in place: leave out inplace=True", place_of(node))
         if node.target not in ALPHA_DROPOUTS:
             continue
         x, p, train = node.args
@@ -181,6 +185,10 @@ ALPHA_DROPOUTS = {
     torch.ops.aten.alpha_dropout.default: False,
     torch.ops.aten.feature_alpha_dropout.default: True,
 }
+ALPHA_DROPOUTS_IN_PLACE = (
+    torch.ops.aten.alpha_dropout_.default,
+    torch.ops.aten.feature_alpha_dropout_.default,
+)
 
 
 def traced(wrapper: LossOf, batch: dict[str, Any]) -> tuple[ExportedProgram, Hooks]:
@@ -263,11 +271,10 @@ def refuse_cumulative_averages(module: nn.Module) -> None:
 
 
 def refuse_lazy(module: nn.Module) -> None:
-    for name, parameter in module.named_parameters():
-        if nn.parameter.is_lazy(parameter):
+    for name, tensor in (*module.named_parameters(), *module.named_buffers()):
+        if nn.parameter.is_lazy(tensor):
             raise CannotImport(
-                f"the parameter '{name}' of a lazy layer has no shape yet: call the module once "
-                "with a batch"
+                f"'{name}' of a lazy layer has no shape yet: call the module once with a batch"
             )
 
 
@@ -277,7 +284,7 @@ def refuse_synchronized(module: nn.Module) -> None:
         if isinstance(layer, nn.SyncBatchNorm) and layer.training:
             raise CannotImport(
                 f"'{name}' is a SyncBatchNorm, whose statistics are of all ranks, and zero's are "
-                "of one rank's micro-batch: write nn.BatchNorm2d, or put it into eval mode"
+                "of one rank's micro-batch: use nn.BatchNorm1d, 2d or 3d, or put it into eval mode"
             )
 
 
@@ -520,12 +527,12 @@ def bind_results(captured: Captured, program, placeholders: dict[str, Node]) -> 
 def track(captured: Captured, placeholder: Node, name: str, result: Node) -> None:
     """A running statistic; with a momentum of 0 it stays as it is."""
     weight = float(result.args[0].args[6])
-    refuse_moved(name, result)
     if not 0 <= weight <= 1:
         raise CannotImport(
             f"the momentum of '{name}' is {weight:g}, wanted one from 0 to 1", place_of(result)
         )
     if weight > 0:
+        refuse_moved(name, result)
         data = captured.constants.pop(placeholder)
         captured.averages[placeholder] = Average(name, data, weight)
 
@@ -535,8 +542,8 @@ def refuse_moved(name: str, result: Node) -> None:
     for user in result.users:
         if user.op != "output" and str(user.target) != BATCH_NORM:
             raise CannotImport(
-                f"forward reads '{name}' behind the batch norm that moves it in this step: read "
-                "it before, or call the layer in eval mode only",
+                f"forward reads '{name}' after the batch norm has updated it in this step: read "
+                "it before the layer, or put the layer into eval mode",
                 place_of(user),
             )
 
