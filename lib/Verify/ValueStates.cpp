@@ -22,11 +22,10 @@ std::string verify::describe(const Layout &layout) {
 
 /// Where a rank has one index of several dimensions, any may be the one.
 static std::string describeAll(ArrayRef<Layout> layouts) {
-  return llvm::join(llvm::map_range(layouts,
-                                    [](const Layout &layout) {
-                                      return describe(layout);
-                                    }),
-                    ", or ");
+  return llvm::join(
+      llvm::map_range(layouts,
+                      [](const Layout &layout) { return describe(layout); }),
+      ", or ");
 }
 
 std::string verify::describe(const State &state) {

@@ -372,7 +372,7 @@ class Builder(Positions):
     def linear(self, x: Value, w: Value, bias: Value | None, transposed: bool) -> Value:
         features = w.shape[0] if transposed else w.shape[1]
         if not x.size or not w.size:
-            raise CannotImport("a matrix product of a tensor without elements")
+            raise CannotImport("nn.linear of a tensor without elements")
         operands, form = [x, w], "{}, {}"
         if bias is not None:
             operands, form = operands + [bias], form + " bias {}"

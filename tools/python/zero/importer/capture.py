@@ -542,8 +542,8 @@ def refuse_moved(name: str, result: Node) -> None:
     for user in result.users:
         if user.op != "output" and str(user.target) != BATCH_NORM:
             raise CannotImport(
-                f"forward reads '{name}' after the batch norm has updated it in this step: read "
-                "it before the layer, or put the layer into eval mode",
+                f"'{name}' is read after the batch norm has updated it in this step: read it "
+                "before the layer, or put the layer into eval mode",
                 place_of(user),
             )
 
