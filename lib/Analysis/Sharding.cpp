@@ -332,15 +332,19 @@ std::optional<CutCost> Sharding::findForced(ParameterOp parameter) const {
   return best;
 }
 
-/// Whether a rank would have one index, and an operation needs all of them, as
-/// what takes queries, keys and values apart: `zero-verify-values` cannot tell
-/// which dimension a gather of single indices restores.
+/// Whether a rank would have one index, and an operation needs all of them and
+/// leaves none, as what takes queries, keys and values apart: no rank gains by
+/// that, and `zero-verify-values` cannot tell which dimension the gather
+/// restores.
 bool Sharding::isOneEachAndGathered(DimensionId atom) const {
   auto needsAll = [&](Operation &op) {
     const Dimensions::Factored &factored = dimensions.of(&op);
     return containsAtom(dimensions, factored.apart, atom) ||
            (containsAtom(dimensions, factored.dimensions, atom) &&
-            !findCut(&op, atom));
+            !findCut(&op, atom) &&
+            llvm::none_of(op.getResults(), [&](Value result) {
+              return containsAtom(dimensions, dimensions.of(result), atom);
+            }));
   };
   return dimensions.sizeOf(atom) == over.getSize() &&
          llvm::any_of(*body, needsAll);
