@@ -120,10 +120,9 @@ def corrupt(monkeypatch, pattern: str, replacement: str) -> None:
     """Has every import write another model."""
     text = StepWriter.text
 
-    def other(self, results, repeated):
-        found, count = re.subn(
-            pattern, replacement, text(self, results, repeated), flags=re.M
-        )
+    def other(self, *rest):
+        results, *_ = rest
+        found, count = re.subn(pattern, replacement, text(self, *rest), flags=re.M)
         assert count or len(results) > 2, f"nothing matches {pattern}"
         return found
 
