@@ -99,6 +99,19 @@ def test_loss_is_torchs(axis):
             assert numpy.allclose(value, cut.state_dict()[name], atol=1e-5), name
 
 
+def assert_trains_as_torch(module, batch, axes, **settings):
+    """Three losses by plain SGD; the module is trained as well."""
+    config = {"optimizer": {"type": "SGD", "params": {"lr": 0.3}}, "gradient_clipping": 0.0}
+    with zero.compile(module, batch, config=config, mesh=f"data=1,{axes}", **settings) as cut:
+        optimizer = torch.optim.SGD(module.parameters(), 0.3)
+        for _ in range(3):
+            loss = module(**batch)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            assert abs(cut(batch) - loss.item()) < 1e-5 * loss.item()
+
+
 class Attends(nn.Module):
     """PyTorch's own attention, which puts positions first, and samples beside heads."""
 
@@ -123,15 +136,7 @@ def test_attention_of_pytorch(kind, mesh):
     settings = {} if kind is nn.MultiheadAttention else {"dim_feedforward": 32, "dropout": 0.0}
     module = Attends(kind(WIDTH, 4, batch_first=True, **settings))
     batch = {name: torch.randint(0, 32, (2, 8)) for name in ("input_ids", "labels")}
-    config = {"optimizer": {"type": "SGD", "params": {"lr": 0.3}}, "gradient_clipping": 0.0}
-    with zero.compile(module, batch, config=config, mesh=f"data=1,{mesh}", stage=2) as cut:
-        optimizer = torch.optim.SGD(module.parameters(), 0.3)
-        for _ in range(3):
-            loss = module(**batch)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            assert abs(cut(batch) - loss.item()) < 1e-5 * loss.item()
+    assert_trains_as_torch(module, batch, mesh, stage=2)
 
 
 def heads(h):
@@ -165,12 +170,4 @@ def test_what_is_taken_apart(function, hidden, width, ranks):
     torch.manual_seed(0)
     module = Hidden()
     batch = {"x": torch.randn(SAMPLES, 6, WIDTH), "y": torch.randint(0, CLASSES, (SAMPLES,))}
-    config = {"optimizer": {"type": "SGD", "params": {"lr": 0.3}}, "gradient_clipping": 0.0}
-    with zero.compile(module, batch, config=config, mesh=f"data=1,tensor={ranks}") as cut:
-        optimizer = torch.optim.SGD(module.parameters(), 0.3)
-        for _ in range(3):
-            loss = module(**batch)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            assert abs(cut(batch) - loss.item()) < 1e-5 * loss.item()
+    assert_trains_as_torch(module, batch, f"tensor={ranks}")
