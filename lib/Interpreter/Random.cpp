@@ -1,9 +1,10 @@
-//===- Random.cpp - nn.dropout, nn.random_normal --------------------------===//
+//===- Random.cpp - nn.dropout and what is drawn --------------------------===//
 
 #include "Rules.h"
 
 #include "zero/Dialect/NN/NN.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -83,25 +84,59 @@ static LogicalResult partialDropout(nn::PartialDropoutOp op, Evaluation &e) {
   return success();
 }
 
-/// Elements 2 j and 2 j + 1 of a sample are r cos t and r sin t of two words.
-static LogicalResult randomNormal(nn::RandomNormalOp op, Evaluation &e) {
-  Array &y = e.out[0];
+/// Calls `set(element of y, words, word)`: element i of a sample has word i mod
+/// 4 of the `words` of counter i / 4.
+static void
+forEachDraw(const Array &y, uint64_t id, Evaluation &e,
+            llvm::function_ref<void(int64_t, const Counter &, uint64_t)> set) {
   int64_t elements = y.innerSize(1);
   for (int64_t i = 0; i < y.size(); ++i) {
     uint64_t sample = e.context.firstSample + i / elements;
     auto element = static_cast<uint64_t>(i % elements);
-    Counter words = wordsFor(e.context.seed, op.getId(), sample, element / 4);
-    uint32_t first = words[element % 4 / 2 * 2];
-    uint32_t second = words[element % 4 / 2 * 2 + 1];
-    double radius = std::sqrt(-2 * std::log(std::ldexp(first + 1.0, -32)));
-    double angle = 2 * std::acos(-1.0) * std::ldexp(double(second), -32);
-    y.reals[i] = radius * (element % 2 ? std::sin(angle) : std::cos(angle));
+    set(i, wordsFor(e.context.seed, id, sample, element / 4), element % 4);
   }
+}
+
+/// Elements 2 j and 2 j + 1 of a sample are r cos t and r sin t of two words.
+static LogicalResult randomNormal(nn::RandomNormalOp op, Evaluation &e) {
+  Array &y = e.out[0];
+  forEachDraw(
+      y, op.getId(), e, [&](int64_t i, const Counter &words, uint64_t word) {
+        uint32_t first = words[word / 2 * 2], second = words[word / 2 * 2 + 1];
+        double radius = std::sqrt(-2 * std::log(std::ldexp(first + 1.0, -32)));
+        double angle = 2 * std::acos(-1.0) * std::ldexp(double(second), -32);
+        y.reals[i] = radius * (word % 2 ? std::sin(angle) : std::cos(angle));
+      });
+  return success();
+}
+
+/// As many bits of a word as the type has digits, and at most 24.
+static LogicalResult randomUniform(nn::RandomUniformOp op, Evaluation &e) {
+  auto type = cast<FloatType>(op.getType().getElementType());
+  const int bits = std::min<int>(24, type.getFPMantissaWidth());
+  Array &y = e.out[0];
+  forEachDraw(
+      y, op.getId(), e, [&](int64_t i, const Counter &words, uint64_t word) {
+        y.reals[i] = std::floor(std::ldexp(double(words[word]), bits - 32)) *
+                     std::ldexp(1.0, -bits);
+      });
+  return success();
+}
+
+static LogicalResult randomIntegers(nn::RandomIntegersOp op, Evaluation &e) {
+  Array &y = e.out[0];
+  forEachDraw(y, op.getId(), e,
+              [&](int64_t i, const Counter &words, uint64_t word) {
+                y.integers[i] =
+                    static_cast<int64_t>((words[word] * op.getBelow()) >> 32);
+              });
   return success();
 }
 
 void rules::addRandom(EvaluationRules &rules) {
   rules.add<nn::RandomNormalOp>(randomNormal);
+  rules.add<nn::RandomUniformOp>(randomUniform);
+  rules.add<nn::RandomIntegersOp>(randomIntegers);
   rules.add<nn::DropoutOp>(dropout);
   rules.add<nn::PartialDropoutOp>(partialDropout);
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iomanip>
+#include <limits>
 #include <sstream>
 
 using namespace zrt;
@@ -51,7 +53,7 @@ bool KernelPattern::isWithin(const Attribute &attribute, double value) {
 std::string KernelPattern::boundsText(const Attribute &attribute) {
   auto text = [](double bound) {
     std::ostringstream stream;
-    stream << bound;
+    stream << std::setprecision(std::numeric_limits<double>::digits10) << bound;
     return stream.str();
   };
   std::string wanted;

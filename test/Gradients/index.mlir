@@ -61,3 +61,16 @@ func.func @random_normal(%m: tensor<3x4xf64>, %s: tensor<3x4xf64>) -> tensor<3x4
   %y = arith.addf %m, %t : tensor<3x4xf64>
   return %y : tensor<3x4xf64>
 }
+func.func @random_uniform(%m: tensor<3x4xf64>, %s: tensor<3x4xf64>) -> tensor<3x4xf64> {
+  %z = nn.random_uniform id 3 : tensor<3x4xf64>
+  %t = arith.mulf %s, %z : tensor<3x4xf64>
+  %y = arith.addf %m, %t : tensor<3x4xf64>
+  return %y : tensor<3x4xf64>
+}
+func.func @random_integers(%m: tensor<3x4xf64>, %s: tensor<3x4xf64>) -> tensor<3x4xf64> {
+  %i = nn.random_integers id 3 below 7 : tensor<3x4xi32>
+  %z = arith.sitofp %i : tensor<3x4xi32> to tensor<3x4xf64>
+  %t = arith.mulf %s, %z : tensor<3x4xf64>
+  %y = arith.addf %m, %t : tensor<3x4xf64>
+  return %y : tensor<3x4xf64>
+}

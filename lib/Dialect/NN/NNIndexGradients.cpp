@@ -117,7 +117,7 @@ LogicalResult ScatterOp::buildGradient(OpBuilder &builder,
 }
 
 //===----------------------------------------------------------------------===//
-// argsort, cumsum, random_normal
+// argsort, cumsum, what is drawn
 //===----------------------------------------------------------------------===//
 
 /// Positions do not change with what is ordered, but where they jump.
@@ -140,5 +140,17 @@ LogicalResult CumsumOp::buildGradient(OpBuilder &builder,
 LogicalResult RandomNormalOp::buildGradient(OpBuilder &, ArrayRef<Value>,
                                             ArrayRef<bool>,
                                             MutableArrayRef<Value>) {
+  return success();
+}
+
+LogicalResult RandomUniformOp::buildGradient(OpBuilder &, ArrayRef<Value>,
+                                             ArrayRef<bool>,
+                                             MutableArrayRef<Value>) {
+  return success();
+}
+
+LogicalResult RandomIntegersOp::buildGradient(OpBuilder &, ArrayRef<Value>,
+                                              ArrayRef<bool>,
+                                              MutableArrayRef<Value>) {
   return success();
 }

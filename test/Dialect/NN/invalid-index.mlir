@@ -213,3 +213,27 @@ func.func @random_normal_c2() {
   %0 = nn.random_normal id -1 : tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @random_uniform_c1() {
+  // expected-error @+1 {{'nn.random_uniform' op y is f32, wanted [samples, r..] of f32}}
+  %0 = nn.random_uniform id 0 : tensor<f32>
+  return
+}
+
+// -----
+
+func.func @random_integers_c1() {
+  // expected-error @+1 {{'nn.random_integers' op attribute 'below' is 0, wanted 1 or more and less than 2147483648}}
+  %0 = nn.random_integers id 0 below 0 : tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @random_integers_c2() {
+  // expected-error @+1 {{'nn.random_integers' op attribute 'below' is 2147483648, wanted 1 or more and less than 2147483648}}
+  %0 = nn.random_integers id 0 below 2147483648 : tensor<4xi32>
+  return
+}

@@ -29,11 +29,15 @@ func.func @positions(%x: tensor<4x16x64xf32>, %i: tensor<4x8x64xi32>, %r: tensor
 // CHECK: nn.cumsum %{{.*}} dim 0 : tensor<64xi32>
 // CHECK: nn.cumsum %{{.*}} dim 1 reverse : tensor<32x8xf32>
 // CHECK: nn.random_normal id 3 : tensor<4x16xbf16>
+// CHECK: nn.random_uniform id 4 : tensor<4x16xf16>
+// CHECK: nn.random_integers id 5 below 1000 : tensor<4xi32>
 func.func @orders(%x: tensor<64xi32>, %p: tensor<32x8xf32>) {
   %0 = nn.argsort %x : tensor<64xi32> -> tensor<64xi32>
   %1 = nn.argsort %p descending first 2 : tensor<32x8xf32> -> tensor<32x2xi32>
   %2 = nn.cumsum %x dim 0 : tensor<64xi32>
   %3 = nn.cumsum %p dim 1 reverse : tensor<32x8xf32>
   %4 = nn.random_normal id 3 : tensor<4x16xbf16>
+  %5 = nn.random_uniform id 4 : tensor<4x16xf16>
+  %6 = nn.random_integers id 5 below 1000 : tensor<4xi32>
   return
 }

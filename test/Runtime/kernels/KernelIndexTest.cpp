@@ -299,9 +299,8 @@ TEST(KernelCumsum, AddsUpInBothDirections) {
       }
 }
 
-Array drawn(DataType type, const Sizes &shape, Control &control, int64_t id,
-            int rank = 0, int ranks = 1) {
-  KernelSpec spec = makeSpec("nn.random_normal", {}, {{type, shape}});
+Array drawnBy(KernelSpec spec, Control &control, int64_t id, int rank = 0,
+              int ranks = 1) {
   spec.ints["id"] = {id};
   Setting setting;
   setting.control = &control;
@@ -313,6 +312,12 @@ Array drawn(DataType type, const Sizes &shape, Control &control, int64_t id,
     EXPECT_TRUE(runKernel(spec, {}, setting)[0] == first);
   }
   return first;
+}
+
+Array drawn(DataType type, const Sizes &shape, Control &control, int64_t id,
+            int rank = 0, int ranks = 1) {
+  return drawnBy(makeSpec("nn.random_normal", {}, {{type, shape}}), control, id,
+                 rank, ranks);
 }
 
 TEST(KernelRandomNormal, HasTheMomentsOfTheDistribution) {
@@ -353,6 +358,83 @@ TEST(KernelRandomNormal, NumbersBelongToGlobalSamples) {
   control.seed = 0;
   control.batch = 8;
   EXPECT_FALSE(drawn(DataType::F32, {6, 77}, control, 1) == whole);
+}
+
+KernelSpec uniform(DataType type, const Sizes &shape) {
+  return makeSpec("nn.random_uniform", {}, {{type, shape}});
+}
+
+KernelSpec integers(int64_t below, const Sizes &shape) {
+  KernelSpec spec =
+      makeSpec("nn.random_integers", {}, {{DataType::I32, shape}});
+  spec.ints["below"] = {below};
+  return spec;
+}
+
+// Each share is one of as many as the type can tell apart, none of them 1.
+TEST(KernelRandomUniform, IsEvenAndBelowOne) {
+  Control control{};
+  for (DataType type : kFloats) {
+    const Array u = drawnBy(uniform(type, {16, 1001}), control, 3);
+    const double steps = type == DataType::BF16  ? 256
+                         : type == DataType::F16 ? 2048
+                                                 : 16777216;
+    double sum = 0, squares = 0, neighbours = 0;
+    for (int64_t i = 0; i < u.size(); ++i) {
+      ASSERT_GE(u[i], 0);
+      ASSERT_LT(u[i], 1);
+      ASSERT_EQ(u[i] * steps, std::floor(u[i] * steps));
+      sum += u[i];
+      squares += u[i] * u[i];
+      neighbours += u[i] * u[(i + 1) % u.size()];
+    }
+    const auto count = static_cast<double>(u.size());
+    EXPECT_NEAR(sum / count, 0.5, 0.01);
+    EXPECT_NEAR(squares / count, 1.0 / 3, 0.01);
+    EXPECT_NEAR(neighbours / count, 0.25, 0.01);
+  }
+}
+
+TEST(KernelRandomIntegers, AreEvenAndBelowTheLimit) {
+  Control control{};
+  for (int64_t below : {int64_t(1), int64_t(7), int64_t(2147483647)}) {
+    const Array t = drawnBy(integers(below, {16, 1001}), control, 3);
+    std::vector<int64_t> counts(7);
+    double sum = 0;
+    for (int64_t i = 0; i < t.size(); ++i) {
+      ASSERT_GE(t[i], 0);
+      ASSERT_LT(t[i], static_cast<double>(below));
+      sum += t[i] / static_cast<double>(below);
+      ++counts[static_cast<int64_t>(t[i]) % 7];
+    }
+    const auto count = static_cast<double>(t.size());
+    if (below == 1)
+      EXPECT_EQ(sum, 0);
+    else
+      EXPECT_NEAR(sum / count, below == 7 ? 3.0 / 7 : 0.5, 0.01);
+    for (const int64_t found : counts)
+      if (below > 1)
+        EXPECT_NEAR(found / count, 1.0 / 7, 0.01);
+  }
+}
+
+// As with normal numbers: 3 ranks draw what one does, and other ids others.
+TEST(KernelRandomUniform, NumbersBelongToGlobalSamples) {
+  Control control{};
+  control.batch = 7;
+  for (bool whole : {false, true}) {
+    auto spec = [&](int64_t samples) {
+      return whole ? integers(1000, {samples, 77})
+                   : uniform(DataType::F32, {samples, 77});
+    };
+    const Array all = drawnBy(spec(6), control, 1);
+    for (int rank = 0; rank < 3; ++rank) {
+      const Array part = drawnBy(spec(2), control, 1, rank, 3);
+      for (int64_t i = 0; i < part.size(); ++i)
+        ASSERT_EQ(part[i], all[rank * 2 * 77 + i]);
+    }
+    EXPECT_FALSE(drawnBy(spec(6), control, 2) == all);
+  }
 }
 
 // Whoever computes: the host says which, a device that there is one.

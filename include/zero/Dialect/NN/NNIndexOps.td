@@ -172,8 +172,8 @@ def NN_RandomNormalOp : NN_SignedOp<"random_normal",
 
     Elements 2 j and 2 j + 1 of a sample are `r cos t` and `r sin t` of two words u
     and v of a generator: `r = sqrt(-2 log((u + 1) / 2^32))`, `t = 2 pi v / 2^32`.
-    An operation with the `id` of another, or of an `nn.dropout`, draws what that
-    draws: give each its own.
+    An operation with the `id` of another that draws, or of an `nn.dropout`, takes the same
+    words: give each its own.
   }];
   let details = [{
     ```mlir
@@ -182,6 +182,47 @@ def NN_RandomNormalOp : NN_SignedOp<"random_normal",
   }];
   let work = [{[](Shapes s) -> uint64_t { return 21 * s.elements("y"); } }];
   let assemblyFormat = "`id` $id attr-dict `:` type($y)";
+}
+
+// Of the generator a number takes 15 operations, and two more.
+def NN_RandomUniformOp : NN_SignedOp<"random_uniform",
+    [],
+    [Int<"id", ">=0">],
+    [Floats<"y", "samples,r..">],
+    "", [NN_Differentiable]> {
+  let summary = "Numbers drawn evenly from 0 to below 1";
+  let text = [{
+    A number is the upper 24 bits of a word over 2^24, in bf16 the upper 8 over 2^8 and in
+    f16 the upper 11 over 2^11, so that none is rounded to 1. Element i of a sample takes
+    word i mod 4 of counter i / 4 of the generator; samples, `id` and evaluation are as
+    for `nn.random_normal`.
+  }];
+  let details = [{
+    ```mlir
+    %u = nn.random_uniform id 4 : tensor<4x16xf32>
+    ```
+  }];
+  let work = [{[](Shapes s) -> uint64_t { return 17 * s.elements("y"); } }];
+  let assemblyFormat = "`id` $id attr-dict `:` type($y)";
+}
+
+def NN_RandomIntegersOp : NN_SignedOp<"random_integers",
+    [],
+    [Int<"id", ">=0">, Int<"below", ">=1<2147483648">],
+    [Indices<"y", "samples,r..">],
+    "", [NN_Differentiable]> {
+  let summary = "Integers drawn evenly from 0 to below a limit";
+  let text = [{
+    An integer is the upper 32 bits of a word times `below`, for the words of
+    `nn.random_uniform`. Each is as likely as any other to within `below` / 2^32.
+  }];
+  let details = [{
+    ```mlir
+    %t = nn.random_integers id 5 below 1000 : tensor<4xi32>
+    ```
+  }];
+  let work = [{[](Shapes s) -> uint64_t { return 17 * s.elements("y"); } }];
+  let assemblyFormat = "`id` $id `below` $below attr-dict `:` type($y)";
 }
 
 #endif // ZERO_DIALECT_NN_NNINDEXOPS_TD
