@@ -260,13 +260,13 @@ static void trackAverages(OpBuilder &builder, ArrayRef<TrackedAverage> tracked,
 LogicalResult Differentiate::differentiateStep(StepOp step,
                                                SymbolTable &symbols) {
   auto yield = cast<YieldOp>(step.getBody().front().back());
+  MicroOp micro = splitStep(step, yield);
+  Block &forward = micro.getBody().front();
+  keepTraining(forward);
   // A stage of a pipeline before the last has no loss.
   Value loss = yield.getValues().empty() ? Value() : yield.getValues().front();
   Value weight = yield.getWeight();
-  MicroOp micro = splitStep(step, yield);
-  Block &forward = micro.getBody().front();
   yield.erase();
-  keepTraining(forward);
   SmallVector<TrackedAverage> tracked = takeTracked(forward, symbols);
   FailureOr<Trained> trained = collectTrained(forward, symbols);
   if (failed(trained))

@@ -117,3 +117,32 @@ zero.step @apart(%x: tensor<8x4xf32>) {
   %loss = nn.reduce mean %d dims [0, 1] : (tensor<8x4xf32>) -> tensor<f32>
   zero.yield %loss : tensor<f32>
 }
+
+// -----
+
+// A loss and an output that are selected themselves.
+zero.parameter @w : tensor<4xf32> = #zero.ones
+
+// CHECK-LABEL: zero.step @selected
+// CHECK:       zero.micro
+// CHECK-NOT:     nn.reduce mean
+// CHECK:         nn.reduce sum
+// CHECK-NOT:     nn.reduce mean
+// CHECK:         zero.loss_seed
+// CHECK:         zero.gradient @w
+// CHECK:       zero.evaluate
+// CHECK-NOT:     nn.reduce sum
+// CHECK:         %[[HALF:.*]] = arith.negf
+// CHECK:         %[[MEAN:.*]] = nn.reduce mean
+// CHECK-NEXT:    zero.yield %[[MEAN]], %[[HALF]] outputs ["y"]
+zero.step @selected(%x: tensor<8x4xf32>) {
+  %w = zero.load @w : tensor<4xf32>
+  %wb = nn.broadcast %w dims [1] : (tensor<4xf32>) -> tensor<8x4xf32>
+  %y = arith.mulf %x, %wb : tensor<8x4xf32>
+  %n = arith.negf %y : tensor<8x4xf32>
+  %sum = nn.reduce sum %y dims [0, 1] : (tensor<8x4xf32>) -> tensor<f32>
+  %mean = nn.reduce mean %n dims [0, 1] : (tensor<8x4xf32>) -> tensor<f32>
+  %out = zero.select_mode %y, %n : tensor<8x4xf32>
+  %loss = zero.select_mode %sum, %mean : tensor<f32>
+  zero.yield %loss, %out outputs ["y"] : tensor<f32>, tensor<8x4xf32>
+}
