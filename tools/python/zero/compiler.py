@@ -107,6 +107,8 @@ def compile(
         remarks, said = done.stderr.replace(f"{scratch}{os.sep}", "").strip(), ""
         if done.returncode != 0:
             remarks, said = _parted(remarks)
+        if getattr(model, "remark", ""):
+            remarks = f"remark: {model.remark}\n{remarks}".strip()
         if remarks:
             logging.getLogger("zero").warning("%s", remarks)
         if done.returncode != 0:

@@ -30,6 +30,7 @@ from zero.importer.hooks import (
     hooks_recorded,
     refuse_module_hooks,
 )
+from zero.importer.modes import modes_watched
 from zero.importer.places import place_of, place_of_error
 from zero.importer.quiet import tracing_silenced
 from zero.importer.state import State, Steps, find_constants, refuse_other_constants
@@ -110,7 +111,8 @@ def capture(module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...]) 
         set_buffers(module, {name: value.to("meta") for name, value in buffers.items()})
     again = None
     try:
-        program, hooks = traced(wrapper, batch)
+        with modes_watched() as modes:
+            program, hooks = traced(wrapper, batch)
         if wrapper.steps.changes:
             find_constants(wrapper.steps, kept_of(program, buffers, {}))
             again = second_step(wrapper, batch, buffers)
@@ -120,7 +122,7 @@ def capture(module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...]) 
     captured = reduced(program, hooks, module, buffers, hooked)
     if again:
         refuse_another(wrapper.steps, captured, reduced(*again, module, buffers, hooked))
-    captured.batch = example
+    captured.batch, captured.modes = example, modes
     return captured
 
 
@@ -450,6 +452,7 @@ def bind(program, buffers: dict[str, torch.Tensor]) -> Captured:
         if spec.kind == InputKind.PARAMETER:
             captured.parameters[node] = own_name(spec.target)
         elif spec.kind == InputKind.BUFFER:
+            captured.buffers[node] = own_name(spec.target)
             captured.constants[node] = buffers[own_name(spec.target)].detach()
         elif spec.kind == InputKind.CONSTANT_TENSOR:
             captured.constants[node] = program.constants[spec.target].detach().cpu()

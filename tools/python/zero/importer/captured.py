@@ -32,6 +32,10 @@ class Captured:
     batch: dict[str, Any] = field(default_factory=dict)  # the example
     # The names of buffers that no result depends on.
     unread: set[str] = field(default_factory=set)
+    # The placeholders of buffers, by the name in the module.
+    buffers: dict[Node, str] = field(default_factory=dict)
+    # Where forward asks for its mode.
+    modes: list[str] = field(default_factory=list)
 
 
 def needed(results: Iterable[Node], known: Container[Node] = ()) -> set[Node]:

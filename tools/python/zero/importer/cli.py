@@ -158,6 +158,8 @@ def run(arguments: argparse.Namespace) -> None:
     model = export(
         module, batch, outputs=arguments.output_tensor, traces_all_layers=not arguments.hf
     )
+    if model.remark:
+        remark(model.remark)
     if arguments.check:
         # What is refused is not written.
         from zero.selfcheck import check_model

@@ -122,6 +122,22 @@ class Block:
         self.operations.append(operation)
         return operation.results
 
+    def move_up(self, first: int) -> None:
+        """Moves the operations from number `first` on up to what they need: a model is cut
+        into stages in its order."""
+        ranks = {id(operation): index for index, operation in enumerate(self.operations[:first])}
+        moved = self.operations[first:]
+        for operation in moved:
+            given = [ranks.get(id(value.op)) for value in operation.operands if value.op]
+            known = [rank for rank in given if rank is not None]
+            if known or operation.operands:
+                ranks[id(operation)] = max(known, default=-1)
+            for value in operation.operands:
+                # A constant stays with its first user.
+                if value.op and id(value.op) not in ranks:
+                    ranks[id(value.op)] = ranks[id(operation)]
+        self.operations.sort(key=lambda operation: ranks.get(id(operation), first))
+
     def live(self, results: Sequence[Value]) -> list[Operation]:
         """The operations that `results` need, and those without results, in order."""
         needed = {id(value.op) for value in results}

@@ -14,12 +14,12 @@ from torch import nn
 
 from zero.importer.capture import capture, refuse_lazy
 from zero.importer.errors import CannotImport
-from zero.importer.fold import fold
+from zero.importer.evaluation import Evaluated
 from zero.importer.generators import generators_kept
-from zero.importer.integers import check_integers
 from zero.importer.layers import Differ, Repeated, find_repeated
+from zero.importer.modes import is_trained
 from zero.importer.parameters import Parameters
-from zero.importer.recognize import recognize
+from zero.importer.recognize import simplify
 from zero.importer.step import StepWriter
 from zero.importer.stored import stored_tensors
 
@@ -38,6 +38,8 @@ class Model:
     aliases: dict[str, str]
     # The inputs that each of the further outputs depends on.
     uses: dict[str, set[str]] = field(default_factory=dict)
+    # Where evaluations compute something else than PyTorch's: why, and what they compute.
+    remark: str = ""
 
     def __repr__(self) -> str:
         elements = sum(value.numel() for value in self.parameters.values())
@@ -103,13 +105,16 @@ def _export(
     parameters = Parameters(module)
     with repeated.shortened() if repeated else contextlib.nullcontext(), generators_kept():
         captured = capture(module, batch, outputs)
+        evaluated = Evaluated(module, batch, outputs, captured)
     if repeated and captured.averages:
         raise Differ  # Each layer has its own, which is found as it is traced.
-    fold(captured)
-    check_integers(captured)
-    recognize(captured)
+    simplify(captured)
     writer = StepWriter(captured, parameters, outputs)
+    writer.builder.is_evaluation = not is_trained(module)
     results = writer.convert()
+    results = evaluated.added(writer, results)
+    if repeated and evaluated.differs:
+        raise Differ  # Layers of training and of evaluations are not told apart.
     unread = repeated.of_all_layers(captured.unread) if repeated else captured.unread
     stored = stored_tensors(module, parameters, unread)
     return Model(
@@ -118,4 +123,5 @@ def _export(
         {parameter.name: parameter.data for parameter in parameters.all()},
         {name: p.name for name, p in parameters.by_name.items() if name != p.name},
         {name: writer.inputs_of(value) for name, value in zip(outputs, results[1:])},
+        evaluated.remark,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from zero.importer.convert import convert_node
 from zero.importer.doubles import refuse_doubles
 from zero.importer.errors import CannotImport, Place
 from zero.importer.ir import Names, Value, print_operations, same
+from zero.importer.keys import Keys
 from zero.importer.layers import Repeated, repeat_layers
 from zero.importer.parameters import Parameter, Parameters
 from zero.importer.places import place_of
@@ -45,6 +47,48 @@ class StepWriter:
     def convert(self) -> list[Value]:
         """Emits everything that the results need."""
         self._add_inputs()
+        results = self._convert_all()
+        if not results[0].trained:
+            raise CannotImport(
+                "the loss does not depend on a parameter that is trained: is all of the "
+                "forward pass in no_grad, or a checkpoint with use_reentrant=True?"
+            )
+        return results
+
+    def convert_evaluation(self, results: list[Value], evaluated: Captured) -> list[Value]:
+        """The results with those of `evaluated` in evaluations, where these are not the same.
+        Raises CannotImport, and has then emitted nothing that `results` need."""
+        other = copy.copy(self)
+        other.captured, other.values = evaluated, {}
+        of_input = dict(zip(self.captured.inputs.values(), self.arguments))
+        for node, name in evaluated.inputs.items():
+            other.values[node] = of_input[name]
+        self.builder.is_evaluation = True
+        training = len(self.builder.operations)
+        found = other._convert_all()
+        self._refuse_other_types(results, found)
+        results, found = (
+            [self.builder.materialize(value) for value in values] for values in (results, found)
+        )
+        keys = Keys(self.arguments, {id(v): x for x, v in self.builder.emitted.values()})
+        for values in (results, found):
+            keys.add(self.builder.live(values))
+        self.builder.move_up(training)
+        return [
+            training if keys[training] == keys[value] else self.builder.select_mode(training, value)
+            for training, value in zip(results, found)
+        ]
+
+    def _refuse_other_types(self, results: list[Value], found: list[Value]) -> None:
+        for name, training, value in zip(("loss", *self.outputs), results, found):
+            if training.type != value.type:
+                raise CannotImport(
+                    f"the output '{name}' is a {training.type} in training and a {value.type} "
+                    "in evaluation"
+                )
+
+    def _convert_all(self) -> list[Value]:
+        """The results: the loss as one float, and the other outputs."""
         live = needed(self.captured.results)
         for node in self.captured.graph.nodes:
             if node.op == "call_function" and node in live:
@@ -53,11 +97,6 @@ class StepWriter:
         loss, *others = [self.value_of(node) for node in self.captured.results]
         if loss.size != 1 or not loss.is_float:
             raise CannotImport(f"the loss is a {loss.type}: wanted one float")
-        if not loss.trained:
-            raise CannotImport(
-                "the loss does not depend on a parameter that is trained: is all of the "
-                "forward pass in no_grad, or a checkpoint with use_reentrant=True?"
-            )
         # What is differentiated is f32, wider losses included.
         loss = self.builder.cast(loss, torch.float32) if loss.dtype == torch.float64 else loss
         return [self.builder.reshape(loss, ()), *others]
@@ -138,7 +177,7 @@ class StepWriter:
         return self.loads[parameter.name]
 
     def inputs_of(self, result: Value) -> set[str]:
-        """The names of the inputs that a result depends on."""
+        """The names of the inputs that a result depends on in an evaluation."""
         names = {id(v): n for v, n in zip(self.arguments, self.captured.inputs.values())}
         found, known, stack = set(), set(), [result]
         while stack:
@@ -146,7 +185,9 @@ class StepWriter:
             if id(value) not in known:
                 known.add(id(value))
                 found |= {names[id(value)]} if id(value) in names else set()
-                stack += value.op.operands if value.op else []
+                operands = value.op.operands if value.op else []
+                selects = bool(value.op) and value.op.kind == "zero.select_mode"
+                stack += operands[1:] if selects else operands
         return found
 
     # Text

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from zero.importer.captured import Captured
+from zero.importer.fold import fold
+from zero.importer.integers import check_integers
 from zero.importer.recognize import (
     activations,
     attention,
@@ -24,7 +26,10 @@ RECOGNIZERS = (
 )
 
 
-def recognize(captured: Captured) -> None:
-    """Rewrites the graph. What it replaces stays, unused."""
+def simplify(captured: Captured) -> None:
+    """Takes constants out of the graph, refuses numbers that no index may have, and rewrites
+    what is recognized. What is replaced stays, unused."""
+    fold(captured)
+    check_integers(captured)
     for rewrite in RECOGNIZERS:
         rewrite(captured)
