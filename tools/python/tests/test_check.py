@@ -109,7 +109,8 @@ def test_what_agrees(name):
 def test_says_what_was_compared():
     module, batch = net()
     assert zero.check(module, batch, outputs=["logits"]) == (
-        "2 updates are PyTorch's: the losses, 1 output, 8 gradients, 8 parameters, 2 buffers"
+        "2 updates are PyTorch's: the losses, 1 output, 8 gradients, 8 parameters, 2 buffers; "
+        "an evaluation is PyTorch's"
     )
 
 
@@ -358,7 +359,7 @@ class Hashed(nn.Module):
 def test_other_integers(monkeypatch):
     torch.manual_seed(8)
     module, batch = Hashed(), {"ids": torch.randint(9, 50000, (8,)), "y": torch.randn(8, 6)}
-    monkeypatch.setattr("zero.importer.model.check_integers", lambda captured: None)
+    monkeypatch.setattr("zero.importer.recognize.check_integers", lambda captured: None)
     with pytest.raises(zero.CannotImport, match="module 'e': .* in update 1 the loss"):
         zero.compile(module, batch, threads=1)
 

@@ -1,4 +1,4 @@
-"""What nn.random_normal draws, from its definition."""
+"""What zero draws, from the definitions."""
 
 from __future__ import annotations
 
@@ -23,15 +23,22 @@ def philox(counter: list[int], key: list[int]) -> list[int]:
     return counter
 
 
+def words_of(sample: int, elements: int, draw: int = 0, seed: int = 0) -> list[int]:
+    """A word for each element of a sample of the first batch of a run on one rank."""
+    key = [seed & MASK, seed >> 32]
+    counters = range((elements + 3) // 4)
+    words = [philox([c, draw, sample & MASK, sample >> 32], key) for c in counters]
+    return [word for four in words for word in four][:elements]
+
+
 def normals(shape: tuple[int, ...], draw: int = 0, seed: int = 0) -> torch.Tensor:
     """The numbers of the first batch of a run on one rank, by sample and element."""
     elements = math.prod(shape[1:])
     values = []
     for sample in range(shape[0]):
+        words = words_of(sample, (elements + 3) // 4 * 4, draw, seed)
         for element in range(elements):
-            key = [seed & MASK, seed >> 32]
-            words = philox([element // 4, draw, sample & MASK, sample >> 32], key)
-            pair = element % 4 // 2 * 2
+            pair = element // 2 * 2
             radius = math.sqrt(-2 * math.log((words[pair] + 1) / 2**32))
             angle = 2 * math.pi * words[pair + 1] / 2**32
             values.append(radius * (math.sin if element % 2 else math.cos)(angle))

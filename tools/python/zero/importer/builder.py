@@ -69,6 +69,8 @@ class Builder(Positions):
         self.emitted: dict[int, tuple[torch.Tensor, Value]] = {}
         self.draws = 0
         self.micro_batch = 1
+        # Of a module in eval mode: what it draws, evaluations draw as well.
+        self.is_evaluation = False
 
     # Constants
 
@@ -413,10 +415,23 @@ class Builder(Positions):
         return f"{text.decimal(p)} id {self._draw()}"
 
     def random_normal(self, shape: Shape, dtype: torch.dtype) -> Value:
-        """Standard normal numbers with an id of their own, dealt to samples as the
-        masks of dropout are."""
+        """Standard normal numbers."""
+        return self._drawn("normal", shape, dtype)
+
+    def random_uniform(self, shape: Shape, dtype: torch.dtype) -> Value:
+        """Numbers from 0 to below 1."""
+        return self._drawn("uniform", shape, dtype)
+
+    def random_integers(self, shape: Shape, below: int) -> Value:
+        """Integers from 0 to below a number."""
+        if not 1 <= below < 2**31:
+            raise CannotImport(f"integers of {below} values: wanted 1 to {2**31 - 1}")
+        return self._drawn("integers", shape, torch.int64, f" below {below}")
+
+    def _drawn(self, kind: str, shape: Shape, dtype: torch.dtype, form: str = "") -> Value:
+        """With an id of their own, dealt to samples as the masks of dropout are."""
         result = (self._by_samples(shape), dtype)
-        y = self.add("nn.random_normal", [], [result], f"id {self._draw()}", same)[0]
+        y = self.add(f"nn.random_{kind}", [], [result], f"id {self._draw()}{form}", same)[0]
         return self.reshape(y, shape)
 
     def _by_samples(self, shape: Shape) -> Shape:

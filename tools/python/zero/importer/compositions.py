@@ -30,6 +30,12 @@ def rrelu_of_evaluation(self, noise, lower=1 / 8, upper=1 / 3, training=False, g
     return torch.nn.functional.leaky_relu(self, (lower + upper) / 2), noise
 
 
+def uniform(self, *ends, **named):
+    """Its lower end has the name `from`, a word of Python."""
+    given = {"from": 0.0, "to": 1.0} | dict(zip(("from", "to"), ends)) | named
+    return torch.rand_like(self) * (given["to"] - given["from"]) + given["from"]
+
+
 # Recurrent networks
 
 
@@ -179,5 +185,6 @@ OWN = {
     aten.max_unpool3d.default: max_unpool(3),
     aten.rnn_relu.input: layers_of(aten.rnn_relu.input, states=1),
     aten.rnn_tanh.input: layers_of(aten.rnn_tanh.input, states=1),
+    aten.uniform.default: uniform,
     aten.rrelu_with_noise_functional.default: rrelu_of_evaluation,
 }

@@ -60,7 +60,7 @@ def refuse_doubles(operations: Sequence[Operation], loss: Value) -> None:
         kind, values = operation.kind, [*operation.operands, *operation.results]
         if not kind.startswith("nn.") or all(value.dtype != torch.float64 for value in values):
             continue
-        if kind == "nn.random_normal":
+        if kind.startswith("nn.random_"):
             refuse(operation, "random numbers in float64", "draw them in float32")
         if kind not in COMPUTED:
             what = f"{NAMES.get(kind, kind)} in float64"

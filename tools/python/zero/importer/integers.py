@@ -423,6 +423,16 @@ def multiplied(x: Range, count: int) -> Range:
     return min(x[0], x[0] * count), max(x[1], x[1] * count)
 
 
+@rule("randint", "randint_like")
+def drawn(r: Ranges, a: dict, node: Node):
+    return a.get("low", 0), a["high"] - 1
+
+
+@rule("rand", "rand_like", "bernoulli")
+def drawn_share(r: Ranges, a: dict, node: Node):
+    return 0, 1
+
+
 @rule("sum")
 def total(r: Ranges, a: dict, node: Node):
     x = r.of(a["self"])

@@ -20,14 +20,20 @@ from zero.importer.parameters import module_tensors
 from zero.selfcheck.compiled import run_compiled
 from zero.selfcheck.differences import Pair, differences, pairs
 from zero.selfcheck.errors import CannotCheck
+from zero.selfcheck.evaluation import evaluates_alike, evaluation_differences
 from zero.selfcheck.places import first_module
-from zero.selfcheck.reference import Batch, clones, copy_of, move, run_reference
+from zero.selfcheck.reference import (
+    ROUNDING,
+    Batch,
+    Reference,
+    clones,
+    copy_of,
+    move,
+    run_reference,
+)
 
 # What is small: about a second of the check. The product stands for the work of an update.
 PARAMETERS, OPERATIONS, PRODUCT = 1_000_000, 1_500, 1_000_000_000
-# The part of a weight that rounding may change what comes of it by.
-ROUNDING = 2e-6
-
 
 DIFFERS = "the imported model differs from PyTorch"
 
@@ -82,17 +88,35 @@ def compare(module: nn.Module, batch: Batch, model: Model, outputs: tuple[str, .
     if any(value.is_meta for value in model.parameters.values()):
         raise CannotCheck("its parameters are on the meta device and have no values")
     batches = batches_of(batch)
-    every, found, rate = two_updates(module, model, batches, outputs)
+    every, found, reference = two_updates(module, model, batches, outputs)
     if found and differs_nearby(module, model, batches, outputs):
-        place = first_module(module, batches, rate, found, export)
+        place = first_module(module, batches, reference.rate, found, export)
         raise CannotImport(description(found[0], place), Place(place) if place else None)
-    return summary(every)
+    return summary(every) + compare_evaluation(module, model, batches[0], reference, outputs)
+
+
+def compare_evaluation(
+    module: nn.Module, model: Model, batch: Batch, after: Reference, outputs: tuple[str, ...]
+) -> str:
+    """What the summary says about it."""
+    if evaluates_alike(model):
+        return ""
+    try:
+        found = evaluation_differences(module, model, batch, after, outputs)
+    except CannotCheck as error:
+        return f"; an evaluation was not compared: {error}"
+    if found:
+        raise CannotImport(
+            f"{DIFFERS}'s module in eval mode: {found[0].what} of an evaluation "
+            f"{found[0].values()}. Report it; check=False compiles the model as it was imported"
+        )
+    return "; an evaluation is PyTorch's"
 
 
 def two_updates(
     module: nn.Module, model: Model, batches: list[Batch], outputs: tuple[str, ...]
-) -> tuple[list[Pair], list[Pair], float]:
-    """(all that is compared, what differs, the learning rate)"""
+) -> tuple[list[Pair], list[Pair], Reference]:
+    """(all that is compared, what differs, PyTorch's updates)"""
     reference = run_reference(module, batches, outputs)
     try:
         run = run_compiled(model, batches, reference.rate, outputs)
@@ -109,7 +133,7 @@ def two_updates(
         )
         return list(pairs(precise, run, buffers))
 
-    return every, differences(every, exact), reference.rate
+    return every, differences(every, exact), reference
 
 
 def differs_nearby(

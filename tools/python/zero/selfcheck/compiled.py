@@ -9,7 +9,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from zero.importer.model import Model
-from zero.selfcheck.draws import with_known_draws
+from zero.selfcheck.draws import with_known_draws, with_known_numbers
 from zero.selfcheck.errors import CannotCheck
 from zero.selfcheck.reference import Batch, Update
 
@@ -28,11 +28,14 @@ def with_text(model: Model, text: str) -> Model:
 
 def start(model: Model, rate: float):
     """A run on one rank in f32 by plain SGD, without clipping."""
+    return started(with_text(model, with_known_draws(model.text)), rate)
+
+
+def started(model: Model, rate: float):
     from zero.compiler import compile
 
     optimizer = {"type": "SGD", "params": {"lr": rate, "momentum": 0.0, "weight_decay": 0.0}}
     config = {"optimizer": optimizer, "gradient_clipping": 0.0}
-    model = with_text(model, with_known_draws(model.text))
     return compile(model, config=config, ranks=1, stage=0, options=["--target=host"])
 
 
@@ -60,6 +63,13 @@ def run_compiled(model: Model, batches: list[Batch], rate: float, outputs: tuple
             result.updates.append(Update(step.update(), named, gradients))
         result.after = {n: torch.from_numpy(step.parameter(n)) for n in step.parameters}
     return result
+
+
+def evaluate_compiled(model: Model, batch: Batch, outputs: tuple[str, ...]) -> Update:
+    """The loss and the outputs of an evaluation."""
+    with started(with_text(model, with_known_numbers(model.text)), 0.0) as step:
+        arrays = inputs_of(model, batch)
+        return Update(step.evaluate(arrays), predicted(step, arrays, outputs), {})
 
 
 def predicted(step: Any, arrays: Batch, names: tuple[str, ...]) -> dict[str, torch.Tensor]:

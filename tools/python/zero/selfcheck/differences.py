@@ -34,12 +34,15 @@ class Pair:
     def key(self) -> tuple:
         return self.update, self.kind, self.name
 
-    def __str__(self) -> str:
-        what = f"the {self.kind} '{self.name}'" if self.name else f"the {self.kind}"
+    @property
+    def what(self) -> str:
         if self.kind == "gradient":
-            what = f"the gradient of '{self.name}'"
+            return f"the gradient of '{self.name}'"
+        return f"the {self.kind} '{self.name}'" if self.name else f"the {self.kind}"
+
+    def __str__(self) -> str:
         when = "after update" if self.kind in ("parameter", "buffer") else "in update"
-        return f"{when} {self.update + 1} {what}"
+        return f"{when} {self.update + 1} {self.what}"
 
     def values(self) -> str:
         """The elements that differ most."""

@@ -1,15 +1,17 @@
 """Random numbers with known values: the same ones in PyTorch and in zero.
 
 Dropout and stochastic depth keep everything, and scale it as ever; normal numbers are all
-`NORMAL`.
+`NORMAL`, and what is drawn evenly is `UNIFORM` of its range. In eval mode there is no
+dropout.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import random
 import re
-from typing import Iterator
+from typing import Any, Iterator
 
 import numpy
 import torch
@@ -18,52 +20,81 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from zero.selfcheck.errors import CannotCheck
 
 NORMAL = 0.5
-# Of what PyTorch draws by these. The importer takes `rand` for stochastic depth only, whose
-# mask is floor(keep + rand).
-VALUES = {
-    **dict.fromkeys(("bernoulli", "bernoulli_"), 1.0),
-    **dict.fromkeys(("rand", "rand_like"), 0.999),
-    **dict.fromkeys(("randn", "randn_like"), NORMAL),
-}
+# So much that stochastic depth, whose mask is floor(keep + rand), keeps everything.
+UNIFORM = 0.99897654
+
+
+def number_below(high: int) -> int:
+    return math.floor(UNIFORM * high)
+
+
+def known_values(name: str, a: dict[str, Any]) -> Any:
+    """What PyTorch draws by `name` with the arguments `a`; None where it has no known one."""
+    if name in ("rand", "rand_like"):
+        return UNIFORM
+    if name == "uniform":
+        return a["from"] + UNIFORM * (a["to"] - a["from"])
+    if name in ("randn", "randn_like"):
+        return NORMAL
+    if name in ("normal", "normal_functional") and isinstance(a.get("mean"), float):
+        return a["mean"] + NORMAL * a["std"] if isinstance(a["std"], float) else None
+    if name in ("randint", "randint_like"):
+        low = a.get("low", 0)
+        return low + number_below(a["high"] - low)
+    if name == "bernoulli":
+        p = a["p"] if a.get("p") is not None else a["self"]
+        return (1 - p <= UNIFORM) if isinstance(p, float) else (1 - p.detach() <= UNIFORM)
+    if name == "exponential":
+        # The importer has half the squares of two normal numbers.
+        return NORMAL**2 / a["lambd"]
+    return None
 
 
 class KnownDraws(TorchDispatchMode):
     """Gives these values to what PyTorch draws inside. Raises CannotCheck where it draws
     something else."""
 
+    def __init__(self, evaluation: bool = False):
+        super().__init__()
+        self.evaluation = evaluation
+        self.drawn: set[str] = set()
+
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         name = func._schema.name.removeprefix("aten::")
         if name == "native_dropout":
             return self._native_dropout(*args, **kwargs)
-        if name in ("exponential", "exponential_"):
-            # The importer has half the squares of two normal numbers.
-            rate = args[1] if len(args) > 1 else kwargs.get("lambd", 1.0)
-            with torch.no_grad():
-                return func(*args, **kwargs).fill_(NORMAL**2 / rate)
-        if name in VALUES:
-            # What is drawn gives the type and the shape only.
-            with torch.no_grad():
-                return func(*args, **kwargs).fill_(VALUES[name])
+        if torch.Tag.nondeterministic_seeded in func.tags:
+            given = arguments_of(func, args, kwargs)
+            found = known_values(name.removesuffix("_"), given)
+            if found is not None:
+                self.drawn.add(name.removesuffix("_"))
+                # What is drawn gives the type and the shape only.
+                with torch.no_grad():
+                    drawn = func(*args, **kwargs)
+                    return drawn.copy_(torch.as_tensor(found).to(drawn.dtype).expand(drawn.shape))
         if torch.Tag.nondeterministic_seeded in func.tags and draws(func, args, kwargs):
             raise CannotCheck(f"forward draws random numbers by {name}")
         return func(*args, **kwargs)
 
-    @staticmethod
-    def _native_dropout(input, p, train):
+    def _native_dropout(self, input, p, train):
         kept = torch.ones_like(input, dtype=torch.bool)
-        scale = 1 / (1 - p) if train is not False and p < 1 else 1
+        scales = train is not False and p < 1 and not self.evaluation
+        scale = 1 / (1 - p) if scales else 1
         return input * scale, kept
+
+
+def arguments_of(func, args, kwargs) -> dict[str, Any]:
+    """By name, with defaults."""
+    found = {a.name: a.default_value for a in func._schema.arguments}
+    return found | dict(zip(found, args)) | kwargs
 
 
 def draws(func, args, kwargs) -> bool:
     """Whether an operation that may draw does: attention and recurrent networks do
     where they have dropout."""
-    for index, argument in enumerate(func._schema.arguments):
-        if argument.name in ("dropout_p", "dropout"):
-            given = args[index] if index < len(args) else argument.default_value
-            return kwargs.get(argument.name, given) != 0
-    return True
+    given = arguments_of(func, args, kwargs)
+    return all(given[name] != 0 for name in ("dropout_p", "dropout") if name in given)
 
 
 @contextlib.contextmanager
@@ -88,16 +119,36 @@ ATTENTION = re.compile(
     rf"(: .* -> \({TYPE}, .*)$",
     re.M,
 )
-RANDOM = re.compile(rf"{RESULT}nn\.random_normal id \d+ : {TYPE}{REST}", re.M)
+RANDOM = re.compile(
+    rf"{RESULT}nn\.random_(normal|uniform|integers) id \d+(?: below (\d+))? : {TYPE}{REST}", re.M
+)
 MODE = re.compile(rf"{RESULT}zero\.select_mode (%[\w.$#-]+), %[\w.$#-]+ : .*\n", re.M)
-REPLACED = ("nn.dropout", "nn.random_normal", "zero.select_mode")
+REPLACED = (
+    "nn.dropout",
+    "nn.random_normal",
+    "nn.random_uniform",
+    "nn.random_integers",
+    "zero.select_mode",
+)
+
+
+def with_known_numbers(text: str) -> str:
+    """The model with these values for the numbers that it draws, and dropout as it is."""
+
+    def known(found: re.Match) -> str:
+        result, kind, below, type_, rest = found.groups()
+        value = {"normal": NORMAL, "uniform": UNIFORM}.get(kind)
+        value = number_below(int(below)) if value is None else value
+        return f"  {result} = arith.constant dense<{value}> : {type_}{rest}"
+
+    return RANDOM.sub(known, text)
 
 
 def with_known_draws(text: str) -> str:
     """The model with these values for what it draws. Evaluation is as training."""
     text = ATTENTION.sub(_without_dropout, text)
     text = DROPOUT.sub(_kept, text)
-    text = RANDOM.sub(rf"  \1 = arith.constant dense<{NORMAL}> : \2\3", text)
+    text = with_known_numbers(text)
     while found := MODE.search(text):
         text = text[: found.start()] + text[found.end() :]
         text = re.sub(re.escape(found[1]) + r"(?![\w.$-])", lambda _: found[2], text)

@@ -11,11 +11,15 @@ import torch
 from torch import nn
 from torch.utils import _pytree as pytree
 
+from zero.importer.modes import evaluating
 from zero.importer.parameters import key_of
 from zero.selfcheck.draws import KnownDraws, random_state_kept
 from zero.selfcheck.errors import CannotCheck
 
 Batch = dict[str, Any]
+
+# The part of a weight that rounding may change what comes of it by.
+ROUNDING = 2e-6
 
 
 def copy_of(module: nn.Module) -> nn.Module:
@@ -104,6 +108,44 @@ def run_reference(
             descend(module, result.rate)
     result.after = state_of(module)
     return result
+
+
+def evaluate_reference(
+    module: nn.Module,
+    batch: Batch,
+    state: dict[str, torch.Tensor],
+    outputs: tuple[str, ...],
+    *,
+    double: bool = False,
+    prepare: Callable[[nn.Module], None] | None = None,
+) -> Update:
+    """The loss and the outputs of the module in eval mode with this `state`. Raises CannotCheck
+    where it draws what may be dropout, which evaluations of zero are without."""
+    module = copy_of(module)
+    tensors = dict(module.named_parameters(remove_duplicate=False))
+    tensors |= module.named_buffers(remove_duplicate=False)
+    for name, value in state.items():
+        tensors[name].data.copy_(value)
+    module = module.double() if double else module
+    if prepare:
+        prepare(module)
+    try:
+        with (
+            evaluating(module),
+            random_state_kept(),
+            torch.no_grad(),
+            KnownDraws(evaluation=True) as draws,
+        ):
+            result = module(**clones(batch, double))
+            loss = loss_of(result).item()
+            named = {name: tensor_of(result, name).detach().clone() for name in outputs}
+    except CannotCheck:
+        raise
+    except Exception as error:
+        raise CannotCheck(f"PyTorch cannot evaluate a copy of it: {first_line(error)}") from error
+    if "bernoulli" in draws.drawn:
+        raise CannotCheck("in eval mode it draws what may be dropout")
+    return Update(loss, named, {})
 
 
 def one_update(module: nn.Module, batch: Batch, outputs: tuple[str, ...]) -> Update:
