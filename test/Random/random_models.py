@@ -235,14 +235,14 @@ class Model:
         return self.add(1, f"arith.subf {y}, {stopped} : {self.residual}")
 
     def noise(self, x):
-        kind = self.choose.choice(("normal", "uniform", "integers"))
-        if kind == "integers":
+        number = self.mask()
+        if number % 3 == 2:
             whole = self.residual.replace("f32", "i32")
-            below = self.choose.choice((1, 2, 1000))
-            t = self.add(1, f"nn.random_integers id {self.mask()} below {below} : {whole}")
+            t = self.add(1, f"nn.random_integers id {number} below {number} : {whole}")
             z = self.add(1, f"arith.sitofp {t} : {whole} to {self.residual}")
         else:
-            z = self.add(1, f"nn.random_{kind} id {self.mask()} : {self.residual}")
+            kind = "uniform" if number % 3 else "normal"
+            z = self.add(1, f"nn.random_{kind} id {number} : {self.residual}")
         return self.add(1, f"arith.addf {x}, {z} : {self.residual}")
 
     def across(self, x):

@@ -160,3 +160,4 @@ def test_refused():
 
     train(lambda x: torch.multinomial(x, 1).float(), "multinomial")
     train(lambda x: torch.randint(0, 2**33, x.shape), "beyond 32 bits|wanted 1 to")
+    train(lambda x: torch.empty_like(x).bernoulli_(1.5), "1.5, which is no probability")

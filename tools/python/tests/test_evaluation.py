@@ -183,7 +183,9 @@ def test_another_type_of_output(batch):
             return {"loss": F.cross_entropy(logits, y), "logits": found}
 
     model = zero.export(Other(), batch, outputs=["logits"])
-    assert "the output 'logits' is a tensor<8x4xf32> in training" in model.remark
+    assert (
+        "the output 'logits' is a tensor<8x4xf32> in training and a tensor<8xi32> in evaluation"
+    ) in model.remark
 
 
 def test_the_module_stays_as_it_is(batch):
@@ -216,3 +218,36 @@ def test_a_wrong_evaluation_is_found(batch, monkeypatch):
     monkeypatch.setattr(evaluation.Evaluated, "added", lambda self, writer, results: results)
     with pytest.raises(CannotImport, match="in eval mode: the loss of an evaluation is"):
         zero.compile(Noise(), batch, config=SGD)
+
+
+class Failing(Alike):
+    """Is traced in eval mode, and does not run in it."""
+
+    def forward(self, x, y):
+        if not self.training and not torch.compiler.is_exporting():
+            raise RuntimeError("too late")
+        return super().forward(x, y)
+
+
+class Always(Alike):
+    """Its dropout has no mode."""
+
+    def hidden(self, x):
+        return F.dropout(super().hidden(x), 0.5)
+
+
+def test_what_cannot_be_compared(batch, monkeypatch):
+    assert zero.check(Failing(), batch).endswith(
+        "; an evaluation was not compared: in eval mode a copy of it ends with RuntimeError: "
+        "too late"
+    )
+
+    assert zero.check(Always(), batch).endswith("in eval mode it draws what may be dropout")
+
+    def fail(*words):
+        raise zero.Error("out of memory")
+
+    monkeypatch.setattr("zero.selfcheck.evaluation.evaluate_compiled", fail)
+    text = zero.check(Alike(), batch)
+    assert text.endswith("its evaluation by zero ends with an error: out of memory")
+    assert zero.check(Detector(), batch).endswith("the module in eval mode cannot be imported")

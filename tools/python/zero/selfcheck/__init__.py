@@ -108,7 +108,7 @@ def compare_evaluation(
     if found:
         raise CannotImport(
             f"{DIFFERS}'s module in eval mode: {found[0].what} of an evaluation "
-            f"{found[0].values()}. Report it; check=False compiles the model as it was imported"
+            f"{found[0].values()}: report it, and train with check=False until then"
         )
     return "; an evaluation is PyTorch's"
 

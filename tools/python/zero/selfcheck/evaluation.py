@@ -39,7 +39,7 @@ def evaluation_differences(
     try:
         found = evaluate_compiled(given, batch, outputs)
     except Error as error:
-        raise CannotCheck(f"zero cannot evaluate it on one rank: {error}") from error
+        raise CannotCheck(f"its evaluation by zero ends with an error: {error}") from error
     evaluate = partial(evaluate_reference, module, batch, after.after, outputs)
 
     def exact(seed: int | None) -> list[Pair]:

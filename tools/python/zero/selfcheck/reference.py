@@ -142,7 +142,7 @@ def evaluate_reference(
     except CannotCheck:
         raise
     except Exception as error:
-        raise CannotCheck(f"PyTorch cannot evaluate a copy of it: {first_line(error)}") from error
+        raise CannotCheck(f"in eval mode a copy of it ends with {first_line(error)}") from error
     if "bernoulli" in draws.drawn:
         raise CannotCheck("in eval mode it draws what may be dropout")
     return Update(loss, named, {})

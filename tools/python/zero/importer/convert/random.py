@@ -27,7 +27,7 @@ def bernoulli(b: Builder, self, p):
     """Ones with probability p, zeros otherwise. In training they are of dropout, which scales
     its ones by 1/p; what a module in eval mode draws, evaluations draw."""
     if not 0 <= p <= 1:
-        raise CannotImport(f"bernoulli with p = {p}: wanted 0 to 1")
+        raise CannotImport(f"bernoulli of {p}, which is no probability")
     if p in (0, 1):
         return b.like(self, p)
     if b.is_evaluation:
