@@ -69,6 +69,7 @@ def test_integers_are_those_of_the_generator():
         (lambda x: torch.empty_like(x).bernoulli_(x), 0, 1, 0.3),
         (lambda x: (torch.rand_like(x) < 0.15).float(), 0, 1, 0.15),
         (lambda x: torch.empty_like(x).normal_(3, 0.1), 2.3, 3.7, 3),
+        (lambda x: torch.normal(3.0, 0.1, x.shape), 2.3, 3.7, 3),
     ),
 )
 def test_ranges_and_means(draw, low, high, mean):

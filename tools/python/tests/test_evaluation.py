@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 import torch
 from torch import nn
@@ -9,7 +11,6 @@ from torch.nn import functional as F
 
 import zero
 from zero.importer import modes
-from zero.importer.errors import CannotImport
 
 SGD = {
     "optimizer": {"type": "SGD", "params": {"lr": 0.1}},
@@ -216,8 +217,83 @@ def test_a_wrong_evaluation_is_found(batch, monkeypatch):
     from zero.importer import evaluation
 
     monkeypatch.setattr(evaluation.Evaluated, "added", lambda self, writer, results: results)
-    with pytest.raises(CannotImport, match="in eval mode: the loss of an evaluation is"):
-        zero.compile(Noise(), batch, config=SGD)
+    with pytest.warns(UserWarning, match="in eval mode: the loss of an evaluation is"):
+        text = zero.check(Noise(), batch)
+    assert "; an evaluation is not: the loss of an evaluation is" in text
+
+
+class Skip(Layers):
+    """An evaluation takes a result of the batch norm once more, further behind."""
+
+    def forward(self, x, y):
+        h = self.norm(self.first(x))
+        logits = self.head(F.relu(h))
+        if not self.training:
+            logits = logits + h[:, :4]
+        return F.cross_entropy(logits, y)
+
+
+def test_what_modes_share_is_written_once(batch, tmp_path):
+    text = zero.export(Skip(), batch).text
+    assert text.count("nn.linear") == 2 and text.count("math.rsqrt") == 1
+    model = tmp_path / "model.mlir"
+    model.write_text(text)
+    command = [zero.compiler.find_tool("zero-compile"), model, "-o", tmp_path / "train"]
+    # Of the statistics, which belong to one stage, nothing is computed again in another.
+    subprocess.run([*command, "--mesh=data=1,pipe=2"], check=True)
+
+
+class Plain(nn.Module):
+    """Its layers alone ask for their mode."""
+
+    def __init__(self):
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        self.net = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.1), nn.BatchNorm1d(8))
+        self.encoder = nn.TransformerEncoder(layer, 2)
+
+    def forward(self, x, y):
+        return F.cross_entropy(self.encoder(self.net(x).unsqueeze(1)).squeeze(1), y)
+
+
+def test_layers_of_pytorch_are_traced_once(batch, monkeypatch):
+    from zero.importer import evaluation
+
+    traces = []
+    capture = evaluation.capture
+    monkeypatch.setattr(evaluation, "capture", lambda *words: traces.append(1) or capture(*words))
+    zero.export(Plain(), batch)
+    assert not traces
+    module = Skip()
+    module.encoder = Plain()
+    with zero.compile(module, batch, config=SGD) as step:
+        assert traces and step.check.endswith("; an evaluation is PyTorch's")
+
+
+class Unguarded(Alike):
+    """Asks whether there are gradients."""
+
+    def forward(self, x, y):
+        loss = super().forward(x, y)
+        return loss + self.side(self.first(x)).square().mean() if torch.is_grad_enabled() else loss
+
+
+def test_gradients_are_a_mode_too(batch):
+    module = Unguarded()
+    with zero.compile(module, batch, config=SGD) as step:
+        step(batch)
+        wanted = evaluated(module, step, batch).item()
+        assert step.evaluate(batch) == pytest.approx(wanted, rel=1e-5)
+
+
+def test_a_train_of_its_own(batch):
+    class Own(Noise):
+        def train(self, mode: bool = True):
+            self.flag = mode
+            return self
+
+    model = zero.export(Own(), batch)
+    assert "'Own' has a train() or eval() of its own, which is not called" in model.remark
 
 
 class Failing(Alike):
@@ -250,4 +326,4 @@ def test_what_cannot_be_compared(batch, monkeypatch):
     monkeypatch.setattr("zero.selfcheck.evaluation.evaluate_compiled", fail)
     text = zero.check(Alike(), batch)
     assert text.endswith("its evaluation by zero ends with an error: out of memory")
-    assert zero.check(Detector(), batch).endswith("the module in eval mode cannot be imported")
+    assert "not compared: tools" in zero.check(Detector(), batch)

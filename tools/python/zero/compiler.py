@@ -171,9 +171,16 @@ def _source_of(model, batch, outputs, weights, folder: pathlib.Path):
     return model, str(folder / "model.mlir"), weights
 
 
+def _plain(value: Any) -> Any:
+    """A number of NumPy or PyTorch as one of Python."""
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+        return value.item()
+    raise Error(f"the configuration has a {type(value).__name__}, which JSON has no form of")
+
+
 def _config_path(config, folder: pathlib.Path) -> str:
     if isinstance(config, Mapping):
         path = folder / "ds_config.json"
-        path.write_text(json.dumps(dict(config), indent=1))
+        path.write_text(json.dumps(dict(config), indent=1, default=_plain))
         return str(path)
     return os.fspath(config)

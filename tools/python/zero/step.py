@@ -313,7 +313,7 @@ class Step:
                 empty = False
                 yield batch
             if empty:
-                raise ArgumentError("the data has no batch, or an iterator has ended")
+                raise ArgumentError(f"the data has no batch, or ended at update {self.updates}")
 
     def set_learning_rate(self, rate: float | None) -> None:
         """The learning rate of all parameter groups from the next update on, in the place

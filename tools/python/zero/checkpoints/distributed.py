@@ -68,6 +68,11 @@ def _put_together(reader: _Readers, states, weights) -> SavedRun:
     if not states:
         remarks.append("it has no states of an optimizer")
     done = common_step(steps, reader.folder)
+    if states and done is None:
+        remarks.append(
+            "it does not say how many updates were made: their number, and the schedule of the "
+            "learning rate, begin again"
+        )
     return SavedRun("PyTorch DCP", parameters, steps=done or 0, aliases=aliases, remarks=remarks)
 
 

@@ -10,15 +10,15 @@ from zero.importer.capture import capture
 from zero.importer.captured import Captured, needed
 from zero.importer.errors import CannotImport
 from zero.importer.ir import Value
-from zero.importer.modes import draws, evaluating, is_trained
+from zero.importer.modes import changes_by_call, draws, evaluating, is_trained
 from zero.importer.places import shortened
 from zero.importer.recognize import simplify
 from zero.importer.step import StepWriter
 
 
 class Evaluated:
-    """A second trace, beside that of training. `remark` says why there is none, where
-    evaluations would be another's."""
+    """A second trace, beside that of training. Where one is wanted and cannot be made,
+    `remark` says why, and what evaluations compute instead."""
 
     def __init__(
         self, module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...], training: Captured
@@ -29,6 +29,12 @@ class Evaluated:
         self.place = shortened(training.modes[0]) if training.modes else ""
         if not is_trained(module) or not (training.modes or draws(training)):
             return
+        path = changes_by_call(module)
+        if path:
+            self.remark = (
+                f"'{path}' has a train() or eval() of its own, which is not called: evaluations "
+                "are those of the module with training=False in all of its parts"
+            )
         try:
             with evaluating(module):
                 self.captured = capture(module, batch, outputs)

@@ -35,14 +35,20 @@ class Keys:
     def __getitem__(self, value: Value) -> int:
         return self.of_value[id(value)]
 
-    def add(self, operations: Iterable[Operation]) -> None:
-        """Takes the operations of one mode, in their order."""
-        draws = 0
+    def shared(self, value: Value, known: dict[int, Value]) -> Value:
+        """The one of the `known` values that is the same; `value` itself where none is."""
+        return known.get(self.of_value.get(id(value), -1), value)
+
+    def add(self, operations: Iterable[Operation]) -> dict[int, Value]:
+        """Takes the operations of one mode, in their order. Returns the values by key: of
+        several the last, which a mode may have selected."""
+        draws, found = 0, {}
         for operation in operations:
             draws += operation.kind.startswith("nn.random_")
             keys = self._keys_of(operation, draws)
             for value, key in zip(operation.results, keys):
-                self.of_value[id(value)] = key
+                self.of_value[id(value)], found[key] = key, value
+        return found
 
     def _number(self, key: Hashable) -> int:
         if key not in self.numbers:
@@ -85,8 +91,8 @@ class Keys:
         return None
 
     def _product(self, operation: Operation, operands: list[int], even: list[float | None]) -> Any:
-        """What is multiplied or divided by numbers is their product times what is not: a scale
-        that another one takes back is none, but for rounding."""
+        """A product with numbers is one scale times the rest; a scale of 1, as of a division
+        that a product takes back, is left out, although it may round."""
         x, y = even
         apply = PRODUCTS[operation.kind]
         if x is not None and y is not None:

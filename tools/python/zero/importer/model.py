@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import threading
 from dataclasses import dataclass, field
 from typing import Any, Sequence
 
@@ -92,10 +93,15 @@ def export(
     (`zero.importer.layers`): for modules whose forward treats them alike.
     """
     repeated = None if traces_all_layers else find_repeated(module)
-    if repeated:
-        with contextlib.suppress(CannotImport, Differ):
-            return _export(module, batch, tuple(outputs), repeated)
-    return _export(module, batch, tuple(outputs), None)
+    with _ONE_AT_A_TIME:
+        if repeated:
+            with contextlib.suppress(CannotImport, Differ):
+                return _export(module, batch, tuple(outputs), repeated)
+        return _export(module, batch, tuple(outputs), None)
+
+
+# Tracing changes what PyTorch has for all threads.
+_ONE_AT_A_TIME = threading.RLock()
 
 
 def _export(

@@ -17,8 +17,8 @@ from torch.fx import Node
 
 from zero.importer.captured import Captured, needed
 
-# These ask for their mode, and converters know what they do in each.
-KNOWN = os.path.join(os.path.dirname(torch.__file__), "nn", "modules") + os.sep
+# What PyTorch's layers do in each mode is known to converters.
+KNOWN = os.path.dirname(torch.__file__) + os.sep
 
 DRAWN = ("bernoulli", "rand", "rand_like")
 
@@ -30,7 +30,7 @@ def is_trained(module: nn.Module) -> bool:
 
 @contextmanager
 def modes_watched() -> Iterator[list[str]]:
-    """The places of code, but for PyTorch's layers, that reads a module's mode."""
+    """The places of code, but for PyTorch's, that reads a module's mode."""
     places: list[str] = []
 
     def read(module: nn.Module) -> bool:
@@ -57,16 +57,31 @@ def modes_watched() -> Iterator[list[str]]:
 
 @contextmanager
 def evaluating(module: nn.Module) -> Iterator[None]:
-    """The module in eval mode, without a call of `eval`, which some modules use to change
-    their weights."""
+    """The module in eval mode and without gradients. `eval` is not called, which some modules
+    use to change their weights."""
     before = [(part, part.training) for part in module.modules()]
+    fast = torch.backends.mha.get_fastpath_enabled()
     for part, _ in before:
         part.training = False
+    # PyTorch's layers have one operation for all that they do then.
+    torch.backends.mha.set_fastpath_enabled(False)
     try:
-        yield
+        with torch.no_grad():
+            yield
     finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
         for part, mode in before:
             part.training = mode
+
+
+def changes_by_call(module: nn.Module) -> str:
+    """The path of a part that does something of its own when it is told its mode; empty
+    where there is none."""
+    for path, part in module.named_modules():
+        for name in ("train", "eval"):
+            if name in vars(part) or getattr(type(part), name) is not getattr(nn.Module, name):
+                return path or type(part).__name__
+    return ""
 
 
 def draws(captured: Captured) -> bool:

@@ -64,16 +64,18 @@ class StepWriter:
         for node, name in evaluated.inputs.items():
             other.values[node] = of_input[name]
         self.builder.is_evaluation = True
-        training = len(self.builder.operations)
+        first = len(self.builder.operations)
         found = other._convert_all()
         self._refuse_other_types(results, found)
         results, found = (
             [self.builder.materialize(value) for value in values] for values in (results, found)
         )
         keys = Keys(self.arguments, {id(v): x for x, v in self.builder.emitted.values()})
-        for values in (results, found):
-            keys.add(self.builder.live(values))
-        self.builder.move_up(training)
+        shared = keys.add(self.builder.live(results))
+        keys.add(self.builder.live(found))
+        for operation in self.builder.operations[first:]:
+            operation.operands = [keys.shared(v, shared) for v in operation.operands]
+        self.builder.move_up(first)
         return [
             training if keys[training] == keys[value] else self.builder.select_mode(training, value)
             for training, value in zip(results, found)

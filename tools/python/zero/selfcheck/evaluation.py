@@ -33,7 +33,7 @@ def evaluation_differences(
     """What differs, by the weights and statistics that the updates left. Raises
     CannotCheck."""
     if model.remark:
-        raise CannotCheck("the module in eval mode cannot be imported")
+        raise CannotCheck(model.remark)
     state = {name: value for name, value in after.after.items() if name in model.parameters}
     given = Model(model.text, model.inputs, model.parameters | state, model.aliases)
     try:

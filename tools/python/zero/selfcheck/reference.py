@@ -11,7 +11,6 @@ import torch
 from torch import nn
 from torch.utils import _pytree as pytree
 
-from zero.importer.modes import evaluating
 from zero.importer.parameters import key_of
 from zero.selfcheck.draws import KnownDraws, random_state_kept
 from zero.selfcheck.errors import CannotCheck
@@ -131,12 +130,11 @@ def evaluate_reference(
         prepare(module)
     try:
         with (
-            evaluating(module),
             random_state_kept(),
             torch.no_grad(),
             KnownDraws(evaluation=True) as draws,
         ):
-            result = module(**clones(batch, double))
+            result = module.eval()(**clones(batch, double))
             loss = loss_of(result).item()
             named = {name: tensor_of(result, name).detach().clone() for name in outputs}
     except CannotCheck:

@@ -73,6 +73,12 @@ def normal(b: Builder, self, mean=0.0, std=1.0):
     return b.plus(b.times(b.random_normal(self.shape, self.dtype), std), mean)
 
 
+@converts("aten.normal.float_float", to="nn.random_normal, scaled")
+def normal_of(b: Builder, mean, std, size, dtype=None):
+    drawn = b.random_normal(tuple(size), dtype or torch.float32)
+    return b.plus(b.times(drawn, std), mean)
+
+
 @converts("aten.randint.default", to="nn.random_integers")
 def randint(b: Builder, high, size, dtype=None):
     return integers(b, 0, high, tuple(size), dtype)
