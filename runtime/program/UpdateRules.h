@@ -50,6 +50,15 @@ ZRT_RULE double power(double base, int64_t exponent) {
 
 namespace rules {
 
+/// `from` moved by `part` of the way to `to`. From the nearer end, as PyTorch's
+/// lerp: from the other one a small `to` would lose its digits beside a large
+/// `from`.
+template <typename Math, typename V>
+ZRT_STEP V moved(V from, V to, float part, float rest) {
+  const V way = to - from;
+  return part < 0.5f ? Math::fma(part, way, from) : Math::fma(-rest, way, to);
+}
+
 /// Adam (Kingma and Ba), and with `decoupled` AdamW (Loshchilov and Hutter).
 template <bool decoupled> struct AdamForm {
   static constexpr const char *kName = decoupled ? "zero.adamw" : "zero.adam";
@@ -63,7 +72,7 @@ template <bool decoupled> struct AdamForm {
   struct Scalars {
     float keep; ///< the parameter is multiplied by this: 1 - rate * decay
     float rate; ///< learning rate over bias correction 1
-    float oneMinusBeta1, beta2, oneMinusBeta2;
+    float oneMinusBeta1, beta1, beta2, oneMinusBeta2;
     float inverseRootBias2; ///< 1 / sqrt(bias correction 2)
     float epsilon;
   };
@@ -80,6 +89,7 @@ template <bool decoupled> struct AdamForm {
     return {decoupled ? static_cast<float>(1 - rate * h.weightDecay) : 1,
             static_cast<float>(rate / bias1),
             static_cast<float>(1 - h.beta1),
+            static_cast<float>(h.beta1),
             static_cast<float>(h.beta2),
             static_cast<float>(1 - h.beta2),
             static_cast<float>(1 / sqrt(bias2)),
@@ -90,7 +100,7 @@ template <bool decoupled> struct AdamForm {
   ZRT_STEP static void next(const Scalars &s, V gradient, V &parameter,
                             V *states) {
     V &first = states[0], &second = states[1];
-    first = Math::fma(s.oneMinusBeta1, gradient - first, first);
+    first = moved<Math>(first, gradient, s.oneMinusBeta1, s.beta1);
     second = Math::fma(gradient * s.oneMinusBeta2, gradient, second * s.beta2);
     const V denominator =
         Math::fma(Math::root(second), s.inverseRootBias2, s.epsilon);
@@ -150,7 +160,7 @@ struct Lion {
   };
   struct Scalars {
     float keep; ///< the parameter is multiplied by this: 1 - rate * decay
-    float rate, oneMinusBeta1, oneMinusBeta2;
+    float rate, oneMinusBeta1, beta1, oneMinusBeta2, beta2;
   };
 
   template <typename Spec> static Hyper read(const Spec &spec) {
@@ -160,18 +170,20 @@ struct Lion {
 
   ZRT_RULE static Scalars scalars(const Hyper &h, double rate, int64_t) {
     return {static_cast<float>(1 - rate * h.weightDecay),
-            static_cast<float>(rate), static_cast<float>(1 - h.beta1),
-            static_cast<float>(1 - h.beta2)};
+            static_cast<float>(rate),
+            static_cast<float>(1 - h.beta1),
+            static_cast<float>(h.beta1),
+            static_cast<float>(1 - h.beta2),
+            static_cast<float>(h.beta2)};
   }
 
   template <typename Math, typename V>
   ZRT_STEP static void next(const Scalars &s, V gradient, V &parameter,
                             V *states) {
     V &momentum = states[0];
-    const V change = gradient - momentum;
     const V direction =
-        Math::sign(Math::fma(s.oneMinusBeta1, change, momentum));
-    momentum = Math::fma(s.oneMinusBeta2, change, momentum);
+        Math::sign(moved<Math>(momentum, gradient, s.oneMinusBeta1, s.beta1));
+    momentum = moved<Math>(momentum, gradient, s.oneMinusBeta2, s.beta2);
     parameter = Math::fma(-s.rate, direction, parameter * s.keep);
   }
 };

@@ -323,6 +323,33 @@ TEST(OptimizerUpdate, ASkippedUpdateChangesNothing) {
   }
 }
 
+/// A moment that forgets keeps the digits of a small gradient behind a large
+/// one.
+TEST(OptimizerUpdate, SmallGradientsFollowLargeOnes) {
+  for (const char *name : {"zero.adam", "zero.adamw", "zero.lion"})
+    for (double beta : {0.0, 0.25}) {
+      SCOPED_TRACE(std::string(name) + " " + std::to_string(beta));
+      Hyper h;
+      h.beta1 = h.beta2 = beta;
+      h.decay = 0;
+      Bench bench;
+      bench.control.learningRate[3] = static_cast<float>(h.rate);
+      State state(1, F32, F32);
+      state.parameter.set(0, 1);
+      Reference reference{1};
+      const KernelSpec spec = specOf(name, h, 1, F32, F32);
+      for (int step = 1; step <= 40; ++step) {
+        state.gradient.set(0, step == 1 ? 1000.0f : 1e-5f);
+        bench.run(spec, state.buffers(spec));
+        bench.control.steps++;
+        kFormulas.at(name)(reference, double(state.gradient.get(0)), h, step);
+        for (int k = 0; k < countStates(spec); ++k)
+          ASSERT_NEAR(state.states[k].get(0) / reference.states[k], 1, 1e-5)
+              << step;
+      }
+    }
+}
+
 /// Whole, against cut at odd places and on several threads.
 TEST(OptimizerUpdate, BitsDoNotDependOnWhereASliceBegins) {
   constexpr int64_t elements = 150001;
