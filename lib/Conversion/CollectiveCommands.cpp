@@ -323,13 +323,15 @@ void CommandBuilder::accumulateOwned(AccumulateOp accumulate,
   if (storesDirectly(partition, type, *step.getTraining()))
     return;
   AtAttr bucket = placeOf(accumulate.getValue());
+  // Not the mesh's: partitions of experts are cut over fewer ranks.
+  const uint32_t group = numberOf(partition.getCut(), mesh, program.mesh);
   for (const OwnerRun &run :
        cutAtOwners(partition, *accumulate.getParameters(),
                    {accumulate.getBegin(), accumulate.getEnd()})) {
     zrt::KernelSpec spec;
     spec.ints["owner"] = {run.owner};
-    if (groups.cut != zrt::kAllRanks)
-      spec.ints["group"] = {groups.cut};
+    if (group != zrt::kAllRanks)
+      spec.ints["group"] = {group};
     addFlatKernel(accumulate, "zero.accumulate",
                   {getPart(bucket, type, run.inBucket, run.count),
                    ownedPlace(partition, run)},

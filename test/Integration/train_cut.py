@@ -124,6 +124,10 @@ def check_stages(folder, case):
         first = first or run
         found = difference(run, first)
         check(found is None, f"{case.mesh}, stage {stage}, deterministic: {found}")
+    for stage in (1, 2):
+        run = case.run(folder, stage, deterministic=True, steps=STEPS, layout="contiguous")
+        found = difference(run, first)
+        check(found is None, f"{case.mesh}, stage {stage}, contiguous: {found}")
     return first
 
 
