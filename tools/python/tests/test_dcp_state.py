@@ -98,6 +98,18 @@ def test_goes_on(trained, tmp_path):
     step.close()
 
 
+def test_an_optimizer_without_a_count(tmp_path):
+    """SGD of PyTorch keeps none."""
+    module = torch.nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1, momentum=0.9)
+    module(torch.ones(1, 4)).sum().backward()
+    optimizer.step()
+    save(module, optimizer, tmp_path / "saved")
+    found = read_checkpoint(tmp_path / "saved")
+    assert found.steps == 0
+    assert any("it does not say how many updates were made" in text for text in found.remarks)
+
+
 def test_weights_alone(trained, tmp_path):
     module, *_ = trained
     dcp.save(module.state_dict(), checkpoint_id=tmp_path / "saved")

@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import sys
 
+import numpy
 import pytest
 import torch
 from test_refusals import Module, refusal
@@ -75,3 +76,29 @@ def test_an_unknown_kind_of_model(kind, near, tmp_path):
 def test_a_model_has_a_short_name():
     model = zero.export(Module(lambda w, x: (w @ x).mean()), {"x": torch.randn(4, 4)})
     assert repr(model) == "<zero.Model of x: 1 parameters, 16 elements>"
+
+
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(4))
+
+    def forward(self, x):
+        return (x * self.w).mean()
+
+
+def test_numbers_of_a_configuration():
+    """Those of NumPy and PyTorch are numbers; what JSON has no form of is named."""
+    batch = {"x": torch.ones(2, 4)}
+    config = {"gradient_clipping": torch.tensor(0.5), "gradient_accumulation_steps": numpy.int64(2)}
+    with zero.compile(Scaled(), batch, config=config, check=False) as step:
+        assert step.accumulation == 2
+    with pytest.raises(zero.Error, match="has a Scaled, which JSON has no form of"):
+        zero.compile(Scaled(), batch, config={"gradient_clipping": Scaled()}, check=False)
+
+
+def test_an_iterator_that_ends():
+    batch = {"x": torch.ones(2, 4)}
+    with zero.compile(Scaled(), batch, check=False) as step:
+        with pytest.raises(zero.ArgumentError, match="no batch, or ended at update 2"):
+            step.train(iter([batch, batch]), 5, progress=False)

@@ -13,6 +13,7 @@ from typing import Any, Callable, Hashable, Iterable
 
 import torch
 
+from zero.importer.builder import are_equal
 from zero.importer.ir import Operation, Value
 
 RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
@@ -76,7 +77,7 @@ class Keys:
         a product with a number."""
         result = operation.results[0] if operation.results else None
         found = self.constants.get(id(result))
-        if found is not None and found.numel() and is_even(found):
+        if found is not None and found.numel() and are_equal(found, found.flatten()[0]):
             return ("even", found.flatten()[0].item(), result.dtype, result.shape)
         keys = [self.keys[operand] for operand in operands]
         even = [key[1] if key[0] == "even" else None for key in keys]
@@ -110,8 +111,3 @@ class Keys:
 
 SAME_SCALE = 1e-6
 PRODUCTS: dict[str, Callable] = {"arith.mulf": torch.mul, "arith.divf": torch.div}
-
-
-def is_even(values: torch.Tensor) -> bool:
-    first = values.flatten()[0]
-    return bool(((values == first) & (values.signbit() == first.signbit())).all())

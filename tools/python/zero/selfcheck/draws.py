@@ -73,8 +73,8 @@ class KnownDraws(TorchDispatchMode):
                 with torch.no_grad():
                     drawn = func(*args, **kwargs)
                     return drawn.copy_(torch.as_tensor(found).to(drawn.dtype).expand(drawn.shape))
-        if torch.Tag.nondeterministic_seeded in func.tags and draws(func, args, kwargs):
-            raise CannotCheck(f"forward draws random numbers by {name}")
+            if draws(given):
+                raise CannotCheck(f"forward draws random numbers by {name}")
         return func(*args, **kwargs)
 
     def _native_dropout(self, input, p, train):
@@ -90,10 +90,9 @@ def arguments_of(func, args, kwargs) -> dict[str, Any]:
     return found | dict(zip(found, args)) | kwargs
 
 
-def draws(func, args, kwargs) -> bool:
-    """Whether an operation that may draw does: attention and recurrent networks do
-    where they have dropout."""
-    given = arguments_of(func, args, kwargs)
+def draws(given: dict[str, Any]) -> bool:
+    """Whether an operation that may draw does, by its arguments: attention and recurrent
+    networks do where they have dropout."""
     return all(given[name] != 0 for name in ("dropout_p", "dropout") if name in given)
 
 

@@ -22,7 +22,7 @@ def dropout(b: Builder, input, p, train):
     return b.dropout(input, p) if train else input
 
 
-@converts("aten.bernoulli.p", to="nn.dropout of ones (stochastic depth); nn.random_uniform")
+@converts("aten.bernoulli.p", to="nn.dropout of ones (stochastic depth); nn.random_integers")
 def bernoulli(b: Builder, self, p):
     """Ones with probability p, zeros otherwise. In training they are of dropout, which scales
     its ones by 1/p; what a module in eval mode draws, evaluations draw."""
