@@ -9,6 +9,7 @@
 
 #include "program/Control.h"
 #include "program/KernelKey.h"
+#include "program/KernelSchema.h"
 #include "llvm/ADT/Statistic.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -22,6 +23,12 @@ using namespace mlir::zero;
 
 #define DEBUG_TYPE "zero-cost"
 ALWAYS_ENABLED_STATISTIC(numCosts, "Costs of operations that were asked for");
+
+int64_t mlir::zero::workspaceOn(const Machine &machine,
+                                const zrt::Program &program) {
+  return machine.hasDevices() ? static_cast<int64_t>(zrt::workspaceOf(program))
+                              : 0;
+}
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include "PlanMaker.h"
 
 #include "zero/Conversion/Translate.h"
+#include "zero/Cost/CostModel.h"
 #include "zero/Plan/PlanSummary.h"
 #include "zero/Timeline/StagesTimeline.h"
 #include "zero/Transforms/Pipeline.h"
@@ -11,7 +12,6 @@
 #include "mlir/IR/Threading.h"
 #include "mlir/Pass/PassManager.h"
 
-#include "program/KernelSchema.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -57,8 +57,8 @@ static FailureOr<PlannedPoint> measureStages(ModuleOp planned,
   }
   point.countedBytes = point.bytes;
   for (const zrt::Program &program : *programs)
-    point.workspaceBytes = std::max(
-        point.workspaceBytes, static_cast<int64_t>(zrt::workspaceOf(program)));
+    point.workspaceBytes =
+        std::max(point.workspaceBytes, workspaceOn(machine, program));
   StagesTimeline timeline = simulateStages(*programs, machine);
   point.seconds = timeline.seconds;
   point.exposed = timeline.bubble() * timeline.passSeconds;
@@ -82,8 +82,7 @@ FailureOr<PlannedPoint> mlir::zero::measurePlan(ModuleOp planned,
   point.hostStateBytes =
       summary.arena({ArenaKind::Optimizer, MemoryTier::Host}).bytes;
   point.countedBytes = point.bytes;
-  point.workspaceBytes =
-      static_cast<int64_t>(zrt::workspaceOf(*timeline->program));
+  point.workspaceBytes = workspaceOn(machine, *timeline->program);
   point.seconds = timeline->stepSeconds();
   point.exposed = timeline->exposed;
   return point;

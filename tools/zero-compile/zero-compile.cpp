@@ -9,10 +9,13 @@
 #include "../Version.h"
 
 #include "zero/Conversion/Translate.h"
+#include "zero/Plan/PlanSummary.h"
 #include "zero/Registration/Registration.h"
 #include "zero/Target/Target.h"
 #include "zero/Transforms/Pipeline.h"
 
+#include "program/ByteCount.h"
+#include "program/KernelSchema.h"
 #include "program/NcclParts.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -142,7 +145,8 @@ std::string pipelineText() {
   return text;
 }
 
-LogicalResult runPipeline(ModuleOp module) {
+/// Runs the passes; the configuration that they follow.
+FailureOr<zero::TrainConfig> runPipeline(ModuleOp module) {
   std::string error;
   auto options = zero::ZeroPipelineOptions::read(pipelineText(), error);
   if (!options)
@@ -154,7 +158,9 @@ LogicalResult runPipeline(ModuleOp module) {
     return failure();
   PassManager passes(module.getContext(), ModuleOp::getOperationName());
   zero::buildZeroPipeline(passes, *resolved);
-  return passes.run(module);
+  if (failed(passes.run(module)))
+    return failure();
+  return resolved;
 }
 
 /// Writes what `write` writes to the file `path`, or nothing if it fails.
@@ -320,6 +326,28 @@ std::string refusalOf(const zrt::Program &program) {
   return zrt::refusedByNccl(program);
 }
 
+/// Refuses a plan that fits into the memory budget, and leaves no room for the
+/// workspace of a GPU's kernels.
+LogicalResult checkWorkspace(ModuleOp module, ArrayRef<zrt::Program> programs,
+                             int64_t budget) {
+  if (target != "cuda" || budget == 0)
+    return success();
+  const SmallVector<ModuleOp> stages = zero::isCutIntoStages(module)
+                                           ? zero::listStages(module)
+                                           : SmallVector<ModuleOp>{module};
+  for (auto [stage, program] : llvm::zip_equal(stages, programs)) {
+    const int64_t planned = zero::summarizePlan(stage).totalBytes();
+    const auto workspace = static_cast<int64_t>(zrt::workspaceOf(program));
+    if (planned + workspace > budget)
+      return fail("a rank's plan needs " + zrt::formatBytes(planned) +
+                  " of its device, and its kernels " +
+                  zrt::formatBytes(workspace) +
+                  " for their workspace, more than the memory budget of " +
+                  zrt::formatBytes(budget));
+  }
+  return success();
+}
+
 LogicalResult compile() {
   if (failed(checkTarget()) || failed(checkLinked()))
     return failure();
@@ -348,7 +376,10 @@ LogicalResult compile() {
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
   zero::printWholeFileDiagnostics(context);
   auto module = parseSourceFile<ModuleOp>(sources, &context);
-  if (!module || failed(runPipeline(*module)))
+  if (!module)
+    return failure();
+  FailureOr<zero::TrainConfig> resolved = runPipeline(*module);
+  if (failed(resolved))
     return failure();
   if (emit == Emit::Mlir)
     return writeFile(output, [&](llvm::raw_pwrite_stream &out) {
@@ -363,6 +394,8 @@ LogicalResult compile() {
   for (const zrt::Program &program : *programs)
     if (std::string refusal = refusalOf(program); !refusal.empty())
       return fail(refusal);
+  if (failed(checkWorkspace(*module, *programs, resolved->memoryBudget)))
+    return failure();
   const std::string bytes = zrt::serializeStages(*programs);
   return programs->size() == 1 ? emitCode(*module, bytes)
                                : emitCode(*zero::joinFunctions(*module), bytes);

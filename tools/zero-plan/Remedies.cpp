@@ -154,7 +154,7 @@ void Remedies::tryFixed() {
   TrainConfig config = smallest.config;
   if (!config.fuseCrossEntropy) {
     config.fuseCrossEntropy = true;
-    print(budgets.hasWorkspace ? "zero.fuse_cross_entropy"
+    print(machine.hasDevices() ? "zero.fuse_cross_entropy"
                                : "zero.fuse_cross_entropy, but for its "
                                  "workspace",
           plan(config));

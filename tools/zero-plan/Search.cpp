@@ -31,7 +31,7 @@ static LogicalResult reportNoFit(Searched &searched,
   if (int64_t bytes = smallest.countedBytes - smallest.bytes)
     counted = ", of which " + formatBytes(bytes) +
               " count as the device's without --host-memory-budget";
-  if (budgets.hasWorkspace)
+  if (smallest.workspaceBytes)
     counted += ", beside " + formatBytes(smallest.workspaceBytes) +
                " for the kernels' workspace";
   return fail("no plan fits into " + describe(budgets.device, budgets.host) +

@@ -218,7 +218,7 @@ LogicalResult mlir::zero::runMeshSearch(ModelFile &model,
     return fail("no plan fits into " + formatBytes(request.budgets.device) +
                 " a rank; the smallest that was found needs " +
                 formatBytes(best.bytes) +
-                (request.budgets.hasWorkspace
+                (best.workspaceBytes
                      ? " beside " + formatBytes(best.workspaceBytes) +
                            " for the kernels' workspace"
                      : "") +

@@ -33,10 +33,8 @@ double mlir::zero::speedOf(const PlannedPoint &point, const Unit &unit) {
 MemoryBudgets mlir::zero::budgetsOf(const TrainConfig &base,
                                     const Machine &machine) {
   MemoryBudgets budgets = {base.memoryBudget, base.hostMemoryBudget};
-  if (base.memoryBudget == 0 && machine.memory > 0) {
+  if (base.memoryBudget == 0 && machine.memory > 0)
     budgets.device = machine.memory - machine.reservedMemory;
-    budgets.hasWorkspace = machine.hasDevices();
-  }
   return budgets;
 }
 

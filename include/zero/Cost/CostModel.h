@@ -25,6 +25,10 @@ struct GroupSpan {
   int64_t local = 1;
 };
 
+/// Bytes that the kernels of a rank want on its GPU beside what is planned, at
+/// most; 0 on machines without GPUs, whose kernels' scratch memory no plan has.
+int64_t workspaceOn(const Machine &machine, const zrt::Program &program);
+
 /// Times on one machine with one rank count. Looking up what was measured is
 /// a few comparisons; building the tables takes as long as they are.
 class CostModel {

@@ -26,7 +26,7 @@ struct PlannedPoint {
   TrainConfig config;
   /// Bytes of all arenas of a rank on its device, in host memory and in files.
   int64_t bytes = 0, hostBytes = 0, fileBytes = 0;
-  /// Scratch memory of a GPU's kernels, at most.
+  /// Scratch memory of a GPU's kernels, at most; 0 on machines without GPUs.
   int64_t workspaceBytes = 0;
   /// Those of `hostBytes` that are optimizer states.
   int64_t hostStateBytes = 0;
@@ -48,15 +48,13 @@ inline constexpr double kSameTime = 0.02;
 struct MemoryBudgets {
   int64_t device = 0; ///< 0: any
   int64_t host = 0;   ///< 0: none to choose from, any for what is fixed
-  /// Whether the device has to hold the kernels' workspace as well.
-  bool hasWorkspace = false;
 
   bool holdHost(const PlannedPoint &point) const {
     return host == 0 || point.hostBytes <= host;
   }
   /// Bytes of the device that a plan takes of its budget.
   int64_t needed(const PlannedPoint &point) const {
-    return point.countedBytes + (hasWorkspace ? point.workspaceBytes : 0);
+    return point.countedBytes + point.workspaceBytes;
   }
   bool hold(const PlannedPoint &point) const {
     return (device == 0 || needed(point) <= device) && holdHost(point);

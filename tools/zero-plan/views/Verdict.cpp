@@ -78,12 +78,6 @@ static zrt::DataType computeTypeOf(ArrayRef<zrt::Program> programs) {
       operations.begin())];
 }
 
-static int64_t workspaceOf(const zrt::Program &program,
-                           const Machine &machine) {
-  return machine.hasDevices() ? static_cast<int64_t>(zrt::workspaceOf(program))
-                              : 0;
-}
-
 Verdict mlir::zero::judge(const PlanSummary &plan, const Timeline &timeline,
                           const Machine &machine) {
   const zrt::Program &program = *timeline.program;
@@ -91,7 +85,7 @@ Verdict mlir::zero::judge(const PlanSummary &plan, const Timeline &timeline,
   Verdict verdict;
   verdict.machine = machine;
   verdict.planned = plan.totalBytes();
-  verdict.workspace = workspaceOf(program, machine);
+  verdict.workspace = workspaceOn(machine, program);
   verdict.seconds = timeline.stepSeconds();
   verdict.speed = measureSpeed(plan, program, verdict.seconds);
   verdict.peak =
@@ -116,7 +110,7 @@ Verdict mlir::zero::judgeStages(ArrayRef<PlanSummary> plans,
   verdict.stages = static_cast<int64_t>(plans.size());
   // The largest stage is the one with most of both.
   for (const auto &[plan, stage] : llvm::zip_equal(plans, programs)) {
-    const int64_t workspace = workspaceOf(stage, machine);
+    const int64_t workspace = workspaceOn(machine, stage);
     if (plan.totalBytes() + workspace <= verdict.planned + verdict.workspace)
       continue;
     verdict.planned = plan.totalBytes();
