@@ -17,6 +17,9 @@ namespace mlir::zero {
 using namespace mlir;
 using namespace mlir::zero;
 
+/// The group of parameters that are not decayed by default.
+static constexpr StringLiteral kNoDecay = "no_decay";
+
 namespace {
 struct Configure : public zero::impl::ConfigureBase<Configure> {
   using ConfigureBase::ConfigureBase;
@@ -123,7 +126,7 @@ Attribute Configure::makeOptimizer(const TrainConfig &resolved,
   double lr = base.learningRate;
   // Biases and norms are marked by the model; decaying them is never wanted
   // unless the configuration says so.
-  double decay = group == "no_decay" ? 0.0 : base.weightDecay;
+  double decay = group == kNoDecay ? 0.0 : base.weightDecay;
   for (const ParameterGroupConfig &change : resolved.parameterGroups) {
     if (change.name != group)
       continue;
@@ -293,6 +296,25 @@ static void remarkOnSharedInputs(StepOp step) {
   }
 }
 
+/// Models mark biases and norms, and the optimizers of PyTorch and DeepSpeed
+/// decay all that they are given.
+static void remarkOnMissingDecay(ModuleOp module, const TrainConfig &config) {
+  for (const ParameterGroupConfig &group : config.parameterGroups)
+    if (group.name == kNoDecay && group.weightDecay)
+      return;
+  SmallVector<ParameterOp> spared;
+  for (ParameterOp parameter : module.getOps<ParameterOp>())
+    if (parameter.getGroup() == kNoDecay && !parameter.getFrozen())
+      spared.push_back(parameter);
+  if (config.optimizer.weightDecay == 0 || spared.empty())
+    return;
+  emitRemark(spared.front().getLoc(), "weight decay leaves out ")
+      << spared.size() << (spared.size() == 1 ? " parameter" : " parameters")
+      << " of the group '" << kNoDecay << "', such as @"
+      << spared.front().getSymName()
+      << "; zero.parameter_groups gives the group its own, or 0 for none";
+}
+
 static TrainingAttr makeTraining(ModuleOp module, const TrainConfig &config) {
   MLIRContext *context = module.getContext();
   return TrainingAttr::get(
@@ -315,6 +337,7 @@ void Configure::runOnOperation() {
     return signalPassFailure();
   StepOp step = *getOperation().getOps<StepOp>().begin();
   remarkOnSharedInputs(step);
+  remarkOnMissingDecay(getOperation(), *resolved);
   setTraining(getOperation(), *resolved);
   llvm::SetVector<StringRef> groups;
   for (ParameterOp parameter : getOperation().getOps<ParameterOp>())

@@ -1,5 +1,8 @@
 // RUN: zero-opt %S/Inputs/mlp.mlir --zero-configure="options='stage=2 ranks=4 accumulation=3 clip=0.5 lr=0.01 weight-decay=0.1'" | FileCheck %s
 // RUN: zero-opt %S/Inputs/mlp.mlir --zero-configure="options='optimizer=sgd momentum=0.9 precision=f16'" | FileCheck %s --check-prefix=SGD
+// RUN: zero-opt %S/Inputs/mlp.mlir --zero-configure="options='weight-decay=0.1'" -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECAY
+// RUN: echo '{"zero": {"parameter_groups": {"no_decay": {"weight_decay": 0}}}}' > %t.json
+// RUN: zero-opt %S/Inputs/mlp.mlir --zero-configure="options='config=%t.json weight-decay=0.1'" -o /dev/null 2>&1 | FileCheck %s --check-prefix=MEANT --allow-empty
 // RUN: not zero-opt %S/Inputs/mlp.mlir --zero-configure="options='stage=4'" 2>&1 | FileCheck %s --check-prefix=STAGE
 // RUN: not zero-opt %S/Inputs/mlp.mlir --zero-configure="options='ranks=0'" 2>&1 | FileCheck %s --check-prefix=RANKS
 // RUN: not zero-opt %S/Inputs/mlp.mlir --zero-configure="options='precision=f8'" 2>&1 | FileCheck %s --check-prefix=PRECISION
@@ -10,6 +13,9 @@
 // CHECK: zero.optimizer "no_decay" = #zero.adam<lr = 0.01>
 // CHECK: zero.step @train
 // CHECK-SAME: training #zero.training<stage = 2, ranks = 4, accumulation = 3, clip = 0.5>
+
+// DECAY: mlp.mlir:3:1: remark: weight decay leaves out 1 parameter of the group 'no_decay', such as @fc1.b; zero.parameter_groups gives the group its own, or 0 for none
+// MEANT-NOT: remark
 
 // SGD: zero.optimizer "default" = #zero.sgd<momentum = 0.9>
 // SGD: loss_scale = <initial = 65536.0, dynamic = true>
