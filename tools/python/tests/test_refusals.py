@@ -80,11 +80,12 @@ def without_gradients(w, x):
             "a derivative",
         ),
         (lambda w, x: {"logits": w}, "returns a dict without a loss: return the loss as a tensor"),
+        (lambda w, x: (w, None), "returns a tuple without a loss: return the loss as a tensor"),
+        (lambda w, x: [w.sum(), w.mean()], "returns a list with 2 scalars, and one of them is"),
         (
             lambda w, x: F.embedding(x.long(), w, scale_grad_by_freq=True).sum(),
             "an embedding with scale_grad_by_freq, which zero has not",
         ),
-        (lambda w, x: (torch.rand_like(w).log() * w).mean(), "aten.rand_like.default"),
         (lambda w, x: w.norm(p=0.5), "a vector norm of order 0.5: wanted 0, 1 or more"),
         (lambda w, x: torch.fft.rfft(w).abs().mean(), "torch.fft.fft(torch.eye(n)).real"),
         (lambda w, x: w[1:].as_strided((2, 2), (4, 1), 4).mean(), "call it on x.contiguous()"),

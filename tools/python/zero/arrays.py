@@ -178,6 +178,21 @@ def as_floats(name: str, value: Any) -> numpy.ndarray:
     return numpy.ascontiguousarray(value, dtype=numpy.float32).reshape(numpy.shape(value))
 
 
+def bytes_of(value: Any) -> bytes:
+    """The elements in row-major order, as they are stored."""
+    if _is_torch(value):
+        import torch
+
+        return value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+    return numpy.ascontiguousarray(value).tobytes()
+
+
+def number_in(value: Any) -> Any:
+    """The number in a scalar of NumPy or a tensor of no dimensions; else the value itself."""
+    is_scalar = getattr(value, "ndim", None) == 0 and hasattr(value, "item")
+    return value.item() if is_scalar else value
+
+
 def room_for(tensor, count: int) -> numpy.ndarray:
     """Room for `count` of a tensor, as the runtime writes its elements."""
     kind = "uint16" if tensor.dtype == "bfloat16" else tensor.dtype

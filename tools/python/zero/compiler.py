@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 from typing import Any, Mapping, Sequence
 
+from zero.arrays import number_in
 from zero.errors import Error
 from zero.step import Step
 
@@ -116,6 +117,7 @@ def compile(
         # What is loaded stays, whatever becomes of the files.
         step = Step(library, weights=weights, **run)
     step.aliases = dict(getattr(model, "aliases", {}))
+    step.buffers = dict(getattr(model, "buffers", {}))
     step.uses = dict(getattr(model, "uses", {}))
     step.check = compared
     step.remarks = remarks
@@ -173,9 +175,10 @@ def _source_of(model, batch, outputs, weights, folder: pathlib.Path):
 
 def _plain(value: Any) -> Any:
     """A number of NumPy or PyTorch as one of Python."""
-    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
-        return value.item()
-    raise Error(f"the configuration has a {type(value).__name__}, which JSON has no form of")
+    number = number_in(value)
+    if number is value:
+        raise Error(f"the configuration has a {type(value).__name__}, which JSON has no form of")
+    return number
 
 
 def _config_path(config, folder: pathlib.Path) -> str:

@@ -33,6 +33,7 @@ from zero.importer.hooks import (
 from zero.importer.modes import modes_watched
 from zero.importer.places import place_of, place_of_error
 from zero.importer.quiet import tracing_silenced
+from zero.importer.results import loss_of, output_of
 from zero.importer.state import State, Steps, find_constants, refuse_other_constants
 from zero.importer.steps import computation_of, kept_values, take_kept
 from zero.importer.stops import ALPHA_DROPOUT, GIVEN, KEPT, STOP
@@ -50,27 +51,7 @@ class LossOf(nn.Module):
 
     def forward(self, **batch):
         result = self.steps.run(self.module, batch)
-        if isinstance(result, torch.Tensor):
-            loss = result
-        elif isinstance(result, dict):
-            loss = result.get("loss")
-        else:
-            loss = getattr(result, "loss", None)
-        if not isinstance(loss, torch.Tensor):
-            raise CannotImport(
-                f"forward(**batch) returns a {type(result).__name__} without a loss: "
-                "return the loss as a tensor, or an output with `.loss`; a Hugging Face "
-                "model wants `labels` in the batch"
-            )
-        named = [self._named(result, name) for name in self.outputs]
-        return (loss, *named)
-
-    @staticmethod
-    def _named(result: Any, name: str) -> torch.Tensor:
-        value = result.get(name) if isinstance(result, dict) else getattr(result, name, None)
-        if not isinstance(value, torch.Tensor):
-            raise CannotImport(f"the model's output has no tensor '{name}'")
-        return value
+        return (loss_of(result), *(output_of(result, name) for name in self.outputs))
 
 
 def refuse_other_names(batch: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ from zero.importer.modes import is_trained
 from zero.importer.parameters import Parameters
 from zero.importer.recognize import simplify
 from zero.importer.step import StepWriter
-from zero.importer.stored import stored_tensors
+from zero.importer.stored import stored_buffers, stored_tensors
 
 
 @dataclass(repr=False)
@@ -41,6 +41,8 @@ class Model:
     uses: dict[str, set[str]] = field(default_factory=dict)
     # Where evaluations compute something else than PyTorch's: why, and what they compute.
     remark: str = ""
+    # The buffers that the module saves, as `zero.importer.stored.stored_buffers`.
+    buffers: dict[str, str | None] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         elements = sum(value.numel() for value in self.parameters.values())
@@ -81,8 +83,8 @@ def export(
     outputs: Sequence[str] = (),
     traces_all_layers: bool = True,
 ) -> Model:
-    """Imports `module`, whose `forward(**batch)` returns the loss or an output with
-    `.loss`.
+    """Imports `module`, whose `forward(**batch)` returns the loss, an output with `.loss`, a
+    dictionary with the item "loss", or a tuple of which the loss is the one scalar.
 
     `batch` is an example micro-batch: its tensors fix the shapes, and their names
     become the step's inputs. The module's mode (train or eval) decides on dropout.
@@ -122,12 +124,13 @@ def _export(
     if repeated and evaluated.differs:
         raise Differ  # Layers of training and of evaluations are not told apart.
     unread = repeated.of_all_layers(captured.unread) if repeated else captured.unread
-    stored = stored_tensors(module, parameters, unread)
+    buffers = stored_buffers(module, parameters, unread)
     return Model(
-        writer.text(results, stored, repeated),
+        writer.text(results, stored_tensors(parameters, buffers), repeated),
         list(captured.inputs.values()),
         {parameter.name: parameter.data for parameter in parameters.all()},
         {name: p.name for name, p in parameters.by_name.items() if name != p.name},
         {name: writer.inputs_of(value) for name, value in zip(outputs, results[1:])},
         evaluated.remark,
+        buffers,
     )

@@ -11,9 +11,10 @@ from torch import nn
 from torch.utils import _pytree as pytree
 
 from zero.importer.model import Model
+from zero.importer.results import loss_of
 from zero.selfcheck.compiled import run_compiled
 from zero.selfcheck.differences import Pair, apart, size
-from zero.selfcheck.reference import Batch, copy_of, loss_of, run_reference
+from zero.selfcheck.reference import Batch, copy_of, run_reference
 
 # How far a value may be, of its largest element, before it counts as the first that differs.
 OF_VALUE = 2e-5

@@ -12,6 +12,7 @@ from torch import nn
 from torch.utils import _pytree as pytree
 
 from zero.importer.parameters import key_of
+from zero.importer.results import loss_of, output_of
 from zero.selfcheck.draws import KnownDraws, random_state_kept
 from zero.selfcheck.errors import CannotCheck
 
@@ -136,7 +137,7 @@ def evaluate_reference(
         ):
             result = module.eval()(**clones(batch, double))
             loss = loss_of(result).item()
-            named = {name: tensor_of(result, name).detach().clone() for name in outputs}
+            named = {name: output_of(result, name).detach().clone() for name in outputs}
     except CannotCheck:
         raise
     except Exception as error:
@@ -157,20 +158,12 @@ def one_update(module: nn.Module, batch: Batch, outputs: tuple[str, ...]) -> Upd
         raise
     except Exception as error:
         raise CannotCheck(f"PyTorch cannot train a copy of it: {first_line(error)}") from error
-    named = {name: tensor_of(result, name).detach().clone() for name in outputs}
+    named = {name: output_of(result, name).detach().clone() for name in outputs}
     update = Update(loss.item(), named, gradients_of(module))
     values = [torch.tensor(update.loss), *update.gradients.values()]
     if not all(bool(value.isfinite().all()) for value in values):
         raise CannotCheck("with the example batch its loss or a gradient is inf or NaN in PyTorch")
     return update
-
-
-def tensor_of(result: Any, name: str) -> torch.Tensor:
-    return result[name] if isinstance(result, dict) else getattr(result, name)
-
-
-def loss_of(result: Any) -> torch.Tensor:
-    return result if isinstance(result, torch.Tensor) else tensor_of(result, "loss")
 
 
 def gradients_of(module: nn.Module) -> dict[str, torch.Tensor]:
