@@ -364,6 +364,13 @@ zero_status zero_run_order(zero_run *run, int64_t samples, int64_t first,
   });
 }
 
+zero_status zero_run_describe_data(zero_run *run, const zero_array *arrays,
+                                   size_t count, int64_t samples) {
+  return withRun(run, [&](Session &session) {
+    session.describeData(arraysOf(arrays, count), samples);
+  });
+}
+
 zero_status zero_run_step(zero_run *run, const zero_array *arrays, size_t count,
                           zero_update *update) {
   return withRun(run, [&](Session &session) {

@@ -2,6 +2,7 @@
 
 #include "communicator/InProcess.h"
 #include "communicator/Launcher.h"
+#include "data/DataDigest.h"
 #include "data/Permutation.h"
 #include "engine/MachineMemory.h"
 #include "kernels/Kernel.h"
@@ -185,6 +186,43 @@ void Session::openData(const std::string &path) {
     batches.push_back(std::make_unique<Batches>(own, data, options.seed, rank));
     batches.back()->startAt(uint64_t(firstUpdate), uint64_t(firstSample));
   }
+  source.samples = data.training->samples();
+  source.digest = digestOfData(own.inputs, *data.training);
+  compareSources();
+}
+
+void Session::describeData(const std::vector<NamedArray> &arrays,
+                           int64_t samples) {
+  checkIdle();
+  const auto wanted = int64_t(telling(1).size());
+  const Batch batch(own, arrays);
+  if (samples <= 0 || batch.count() != wanted)
+    throw ArgumentError("the data has " + plural(samples, "sample") + " and " +
+                        plural(batch.count(), "micro-batch", "es") +
+                        " describe it, wanted " + std::to_string(wanted) +
+                        " of at least one sample");
+  source.samples = uint64_t(samples);
+  source.digest = digestOfSamples(
+      own.inputs, uint64_t(microBatchOf(own.inputs)),
+      [&](size_t place, void *const *to) { batch.fill(int64_t(place), to); });
+  compareSources();
+}
+
+/// Tells once where the batches come from other data than those of the run that
+/// goes on here.
+void Session::compareSources() {
+  if (source.samples == 0 || sourceBefore.samples == 0)
+    return;
+  const DataPosition before = std::exchange(sourceBefore, DataPosition());
+  if (source.samples == before.samples && source.digest == before.digest)
+    return;
+  notices +=
+      "the data has " + plural(int64_t(source.samples), "sample") +
+      ", and the run of " + loadedPath + " had " +
+      (source.samples == before.samples ? "other ones"
+                                        : std::to_string(before.samples)) +
+      ": its order goes on at position " + std::to_string(firstSample) +
+      ", and samples may come again or be left out\n";
 }
 
 int64_t Session::sampleAt(int64_t samples, int64_t position) const {

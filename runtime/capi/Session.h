@@ -6,6 +6,7 @@
 #include "capi/Gate.h"
 #include "capi/Given.h"
 #include "capi/RankTeam.h"
+#include "checkpoint/Manifest.h"
 #include "communicator/Communicator.h"
 #include "engine/Failure.h"
 #include "engine/Trainer.h"
@@ -69,6 +70,9 @@ public:
 
   /// Opens data for steps without arrays, as the executable does.
   void openData(const std::string &path);
+  /// Says which data of `samples` samples the caller takes batches from:
+  /// `arrays` are micro-batches that begin with the samples of `telling`.
+  void describeData(const std::vector<NamedArray> &arrays, int64_t samples);
   /// Which of `samples` samples is at `position` of the sequence of epochs.
   int64_t sampleAt(int64_t samples, int64_t position) const;
 
@@ -86,7 +90,7 @@ public:
   double evaluate(const std::vector<NamedArray> &arrays,
                   const std::vector<NamedResult> &results = {});
 
-  /// What checks have told since this was last called, and that did not end the
+  /// What has been told since this was last called, and that did not end the
   /// run: a line each.
   std::string takeNotices() { return std::exchange(notices, ""); }
 
@@ -162,6 +166,7 @@ private:
   void checkIdle() const;
   /// Throws StateError where values are missing that a run starts from.
   void checkStarted() const;
+  void compareSources();
 
   const Parameter &parameterOf(const std::string &name) const;
   const Parameter &parameterOf(const std::string &name, int64_t count) const;
@@ -174,12 +179,16 @@ private:
   Program own;
   Options options;
   std::ostringstream output; ///< what nobody reads
-  std::string notices;       ///< of the first rank's checks
+  std::string notices;       ///< what the first rank's checks and data tell
   Run run;
   Data data;
   std::vector<std::unique_ptr<Batches>> batches; ///< of `data`, by rank
   /// Update `firstUpdate` begins with sample `firstSample` of the sequence.
   int64_t firstUpdate = 0, firstSample = 0;
+  /// What batches come from, where that is known, and what they came from in
+  /// the run of the checkpoint that was loaded, until both are compared.
+  DataPosition source, sourceBefore;
+  std::string loadedPath;
   std::vector<std::unique_ptr<Communicator>> communicators;
   std::vector<std::unique_ptr<Rank>> ranks;
   /// Frozen parameters that the caller has set, and whose stored type does not

@@ -349,6 +349,7 @@ std::string Session::saveCheckpoint(const std::string &folder, int64_t keep) {
                         ", wanted a number of checkpoints, or 0 for all");
   RunPosition position;
   position.update = updates();
+  position.data = source;
   position.data.seed = options.seed;
   position.data.globalBatch = uint64_t(microBatchOf(own.inputs)) *
                               own.sampleRanks() * own.training.accumulation;
@@ -424,5 +425,8 @@ void Session::loadCheckpoint(const std::string &folder) {
   firstSample = int64_t(manifest.data.consumed);
   for (const auto &batch : batches)
     batch->startAt(uint64_t(firstUpdate), uint64_t(firstSample));
+  loadedPath = checked.front().found.path;
+  sourceBefore = manifest.data;
+  compareSources();
   isStarted = true;
 }

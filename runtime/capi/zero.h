@@ -33,7 +33,7 @@ extern "C" {
 
 /* Grows when functions or fields are added. A library can do what a caller of
  * an earlier version wants. */
-#define ZERO_API_VERSION 7
+#define ZERO_API_VERSION 8
 
 typedef enum zero_status {
   ZERO_OK = 0,
@@ -176,7 +176,8 @@ typedef struct zero_update {
 
 /* Opens data by the rules of the executable's --data, without a part for
  * validation. Steps without arrays then read it: the samples that the
- * executable's updates of the same numbers read. */
+ * executable's updates of the same numbers read. Checkpoints say which data it
+ * was; where one that was loaded had other data, `zero_run_notices` tells. */
 zero_status zero_run_open_data(zero_run *run, const char *path);
 
 /* The order in which data of `samples` samples is read: writes the numbers of
@@ -185,15 +186,21 @@ zero_status zero_run_open_data(zero_run *run, const char *path);
 zero_status zero_run_order(zero_run *run, int64_t samples, int64_t first,
                            int64_t count, int64_t *numbers);
 
+/* Says the same of `samples` samples that the caller has, and takes batches
+ * from: `arrays` are three micro-batches, of which the first row of each is
+ * sample 0, (samples - 1) / 2 and samples - 1. Since version 8. */
+zero_status zero_run_describe_data(zero_run *run, const zero_array *arrays,
+                                   size_t count, int64_t samples);
+
 /* One update on `update_samples` samples of every input, or, where `count` is
  * 0, on the next ones of the data that is open. `update` may be NULL. */
 zero_status zero_run_step(zero_run *run, const zero_array *arrays, size_t count,
                           zero_update *update);
 
-/* What the run's checks have told since this was last called, a line each, and
- * "" where there is nothing: of faults that went away, and of losses that are
- * far off. Lives until the next call of this function with the run. Since
- * version 7. */
+/* What the run has told since this was last called, a line each, and "" where
+ * there is nothing: of faults that went away, of losses that are far off, and
+ * of data that is not that of the checkpoint which was loaded. Lives until the
+ * next call of this function with the run. Since version 7. */
 zero_status zero_run_notices(zero_run *run, const char **notices);
 
 /* The same update in two parts. After `zero_run_backward` all micro-batches are

@@ -1,6 +1,6 @@
 #include "trainer/RunCheckpoints.h"
 
-#include "io/Digest.h"
+#include "data/DataDigest.h"
 #include "io/Together.h"
 #include "program/QuantizedKernels.h"
 
@@ -10,26 +10,6 @@
 
 using namespace zrt;
 
-/// Tells data apart by its first, middle and last samples, whatever the size of
-/// micro-batches, which have `rows`: to read it all would take long.
-static uint64_t digestOf(const Program &program, const Dataset &data,
-                         uint64_t rows) {
-  std::vector<std::vector<char>> batch;
-  std::vector<void *> inputs;
-  for (const Input &input : program.inputs) {
-    batch.emplace_back(input.type.bytes());
-    inputs.push_back(batch.back().data());
-  }
-  uint64_t digest = 0, number = 0;
-  const uint64_t last = data.samples() - 1;
-  for (const uint64_t sample : {uint64_t(0), last / 2, last}) {
-    data.read(0, sample, 0, inputs.data());
-    for (const std::vector<char> &input : batch)
-      digest += digestBlock(number++, input.data(), input.size() / rows);
-  }
-  return digest;
-}
-
 RunCheckpoints::RunCheckpoints(const Run &run, const Data &data,
                                Communicator &communicator, Batches *batches)
     : run(run), options(run.options), communicator(communicator),
@@ -38,11 +18,7 @@ RunCheckpoints::RunCheckpoints(const Run &run, const Data &data,
   if (batches) {
     position.globalBatch = batches->samplesPerUpdate();
     position.samples = data.training->samples();
-    const Training &training = run.program.training;
-    const uint64_t microBatches =
-        uint64_t(run.program.sampleRanks()) * uint64_t(training.accumulation);
-    position.digest = digestOf(run.program, *data.training,
-                               position.globalBatch / microBatches);
+    position.digest = digestOfData(run.program.inputs, *data.training);
   }
   together(communicator, [&] {
     if (communicator.rank() != 0)

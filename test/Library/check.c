@@ -184,6 +184,7 @@ static void check_checkpoints(zero_run *run, const char *folder) {
   int64_t updates = 0, samples = 0;
   refused(zero_run_save_checkpoint(run, folder, -1), "keep");
   refused(zero_run_order(run, 8, 0, -1, NULL), "order");
+  refused(zero_run_describe_data(run, right, 2, 8), "telling samples");
   expect(zero_run_save_checkpoint(run, folder, 1), ZERO_OK, "checkpoint");
   expect(zero_run_create(&options, &other), ZERO_OK, "create");
   refused(zero_run_load_checkpoint(other, "/nonexistent"), "no checkpoint");

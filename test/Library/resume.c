@@ -19,6 +19,7 @@ static void check(zero_status status) {
 int main(int argc, char **argv) {
   zero_options options = {sizeof options};
   zero_run *run;
+  const char *notices;
   if (argc < 5)
     return 2;
   options.seed = 7;
@@ -27,6 +28,8 @@ int main(int argc, char **argv) {
   if (!strcmp(argv[3], "load"))
     check(zero_run_load_checkpoint(run, argv[4]));
   check(zero_run_open_data(run, argv[1]));
+  check(zero_run_notices(run, &notices));
+  printf("notices: '%s'\n", notices);
   for (int i = 0; i < atoi(argv[2]); ++i)
     check(zero_run_step(run, NULL, 0, NULL));
   if (!strcmp(argv[3], "load"))

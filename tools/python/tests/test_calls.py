@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import warnings
+
 import numpy
 import pytest
 import torch
@@ -19,7 +22,7 @@ def test_refused_calls():
             step()
         with pytest.raises(zero.ArgumentError, match="give a batch"):
             step.backward()
-        with pytest.raises(zero.ArgumentError, match="the data has no batch, or an iterator has"):
+        with pytest.raises(zero.ArgumentError, match="the data has no batch, or ended at update 0"):
             step.train([], steps=1, progress=False)
         arrays = {"x": numpy.zeros((8, 3), "f4"), "y": numpy.zeros((4, 1), "f4")}
         words = "must have equal numbers of samples, at least one; found 'x' 8, 'y' 4"
@@ -127,3 +130,78 @@ def test_names_of_a_tied_parameter_agree():
         state = {**own.state_dict(), "layers.1.weight": torch.zeros(4, 4)}
         with pytest.raises(zero.ArgumentError, match="which is given with other values"):
             step.load_state_dict(state)
+
+
+def test_the_loss_of_a_tuple_is_its_scalar():
+    """As `return logits, loss`, which much code has from nanoGPT."""
+    class Pair(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(4, 4)
+
+        def forward(self, x, y):
+            logits = self.layer(x)
+            return logits, torch.nn.functional.cross_entropy(logits, y)
+
+    torch.manual_seed(1)
+    own, batch = Pair(), {"x": torch.rand(2, 4), "y": torch.tensor([0, 3])}
+    with zero.compile(own, batch, check=True) as step:
+        assert "2 updates are PyTorch's: the losses" in step.check
+        assert step.evaluate(batch) == pytest.approx(own(**batch)[1].item(), rel=1e-6)
+    with pytest.raises(Exception, match="a tuple, whose tensors have no names, and the output 'l"):
+        zero.compile(own, batch, outputs="logits")
+
+
+def test_other_data_on_resume_is_told(tmp_path):
+    """By count and by samples, of arrays and of files; the same data says nothing."""
+    numpy.save(tmp_path / "x.npy", mlp_batch(12)["x"])
+    numpy.save(tmp_path / "y.npy", mlp_batch(12)["y"])
+    other = {name: value[::-1].copy() for name, value in mlp_batch(12).items()}
+    with compile_mlp() as step:
+        step.train(mlp_batch(12), 2, progress=False)
+        step.save_checkpoint(tmp_path / "run")
+    for data, found in (
+        (mlp_batch(12), None),
+        (tmp_path, None),
+        (mlp_batch(10), "the data has 10 samples, and the run of .* had 12: its order goes on at p"),
+        (other, "the data has 12 samples, and the run of .* had other ones: its order goes on at"),
+        ([mlp_batch(4)], None),
+    ):
+        with compile_mlp() as step, warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            step.load_checkpoint(tmp_path / "run")
+            step.train(data, 2, progress=False)
+            step.train(data, 1, progress=False)
+        assert len(told) == (found is not None), [str(each.message) for each in told]
+        assert found is None or re.search(found, str(told[0].message))
+
+
+def test_buffers_of_a_state_are_those_of_the_step():
+    class Masked(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(4, 4)
+            self.norm = torch.nn.BatchNorm1d(4)
+            self.register_buffer("mask", torch.tensor([True, False, True, True]))
+            self.register_buffer("unread", torch.zeros(3))
+
+        def forward(self, x):
+            return (self.norm(self.layer(x)) * self.mask).square().mean()
+
+    own = Masked()
+    with zero.compile(own, {"x": torch.rand(2, 4)}) as step:
+        state = {name: torch.rand(4, 4) for name in ("layer.weight",)}
+        step.load_state_dict({**own.state_dict(), **state, "unread": torch.ones(3)})
+        assert step.parameter("layer.weight") == pytest.approx(state["layer.weight"].numpy())
+        arrays = {name: value.numpy() for name, value in own.state_dict().items()}
+        step.load_state_dict(arrays)
+        arrays["mask"] = ~arrays["mask"]
+        with pytest.raises(zero.ArgumentError, match="'mask' has other values than when the mod"):
+            step.load_state_dict(arrays)
+        with pytest.raises(zero.ArgumentError, match="missing: layer.bias; unknown: bias"):
+            step.load_state_dict({**state, "bias": arrays.pop("layer.bias"), **own_without(own)})
+
+
+def own_without(module) -> dict:
+    """What its state has besides the layer."""
+    return {name: v for name, v in module.state_dict().items() if not name.startswith("layer")}

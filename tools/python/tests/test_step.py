@@ -151,7 +151,9 @@ def test_a_learning_rate_of_the_caller():
             change, gradient = moved()
             numpy.testing.assert_allclose(change, wanted * gradient, rtol=1e-5, atol=1e-7)
             assert step.last.learning_rate == wanted
-        for rate in (-1.0, float("nan"), float("inf"), 1e300):
+        step.set_learning_rate(torch.tensor(0.5))
+        assert moved() and step.last.learning_rate == 0.5
+        for rate in (-1.0, float("nan"), float("inf"), 1e300, True, torch.tensor([0.5])):
             with pytest.raises(zero.ArgumentError, match="the learning rate is"):
                 step.set_learning_rate(rate)
 

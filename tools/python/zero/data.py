@@ -30,12 +30,20 @@ class Shuffled:
             )
         self.samples = next(iter(sizes.values()))
 
+    def describe(self) -> None:
+        """Tells the run which data it is, for its checkpoints."""
+        telling = [0, (self.samples - 1) // 2, self.samples - 1]
+        numbers = numpy.repeat(telling, self.step.micro_batch)
+        self.step.describe_data(self._batch(numbers), self.samples)
+
+    def _batch(self, numbers: numpy.ndarray) -> dict[str, Any]:
+        batch = dict(self.data)
+        for name in self.sampled:
+            batch[name] = rows(name, self.data[name], numbers)
+        return batch
+
     def __iter__(self) -> Iterator[dict[str, Any]]:
         step = self.step
         while True:
             _, first = step.position()
-            numbers = step.order(self.samples, first, step.update_samples)
-            batch = dict(self.data)
-            for name in self.sampled:
-                batch[name] = rows(name, self.data[name], numbers)
-            yield batch
+            yield self._batch(step.order(self.samples, first, step.update_samples))

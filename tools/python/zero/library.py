@@ -9,7 +9,7 @@ from ctypes import POINTER, c_char_p, c_double, c_float, c_int32, c_int64, c_siz
 
 from zero.errors import ArgumentError, Error, StateError
 
-API_VERSION = 7
+API_VERSION = 8
 
 
 class _Sized(ctypes.Structure):
@@ -120,6 +120,7 @@ _FUNCTIONS = {
     "zero_model_state": [c_int32, c_int32, POINTER(c_char_p)],
     "zero_run_create": [POINTER(Options), POINTER(_RUN)],
     "zero_run_open_data": [_RUN, c_char_p],
+    "zero_run_describe_data": [_RUN, POINTER(Array), c_size_t, c_int64],
     "zero_run_order": [_RUN, c_int64, c_int64, c_int64, POINTER(c_int64)],
     "zero_run_step": [_RUN, POINTER(Array), c_size_t, POINTER(UpdateInfo)],
     "zero_run_notices": [_RUN, POINTER(c_char_p)],

@@ -12,7 +12,7 @@ from typing import Any, Iterable, Iterator, Mapping, Sequence, Union
 
 import numpy
 
-from zero.arrays import NAMES, View, as_floats, mappings_of, room_for, values_of
+from zero.arrays import NAMES, View, as_floats, mappings_of, number_in, room_for, values_of
 from zero.checkpoints import (
     CheckpointError,
     is_foreign,
@@ -37,6 +37,7 @@ from zero.library import (
 from zero.names import nearest
 from zero.prediction import Completed
 from zero.progress import Progress
+from zero.states import parameters_in
 
 LARGEST = float(numpy.finfo(numpy.float32).max)
 Batch = Union[Mapping[str, Any], Sequence[Mapping[str, Any]]]
@@ -100,6 +101,8 @@ class Step:
         self._library = Library(path)
         self._describe()
         self.aliases: dict[str, str] = {}
+        # As `zero.Model.buffers`.
+        self.buffers: dict[str, str | None] = {}
         # By output, the inputs that it depends on, where the import has told.
         self.uses: dict[str, set[str]] = {}
         self.check, self.remarks = "not compared with PyTorch: it is a library", ""
@@ -283,6 +286,9 @@ class Step:
         - a path, read as the executable's --data;
         - an iterable of batches, such as a DataLoader, which begins again when it ends.
 
+        Checkpoints have what tells the first two from other data: where a run goes on from
+        one with data that it did not have, a `RuntimeWarning` says so.
+
         A line of progress goes to `stream`, by default standard error. An interrupt
         (Ctrl-C) ends the training between two updates.
         """
@@ -303,10 +309,14 @@ class Step:
     def _batches(self, data: Data) -> Iterator[Batch | None]:
         if isinstance(data, (str, os.PathLike)):
             self._call("zero_run_open_data", os.fsencode(data))
+            self._tell_notices()
             while True:
                 yield None
         elif isinstance(data, Mapping):
-            yield from Shuffled(self, data)
+            shuffled = Shuffled(self, data)
+            shuffled.describe()
+            self._tell_notices()
+            yield from shuffled
         while True:
             empty = True
             for batch in data:
@@ -318,7 +328,9 @@ class Step:
     def set_learning_rate(self, rate: float | None) -> None:
         """The learning rate of all parameter groups from the next update on, in the place
         of the schedule's; None: the schedule's again. Checkpoints do not have it."""
-        if rate is not None and not (isinstance(rate, Real) and 0 <= rate <= LARGEST):
+        rate = number_in(rate)
+        is_number = isinstance(rate, Real) and not isinstance(rate, bool)
+        if rate is not None and not (is_number and 0 <= rate <= LARGEST):
             raise ArgumentError(
                 f"the learning rate is {rate!r}, wanted a number from 0 to {LARGEST:.3g}, the "
                 "largest of f32"
@@ -335,6 +347,11 @@ class Step:
         updates, samples = ctypes.c_int64(), ctypes.c_int64()
         self._call("zero_run_position", ctypes.byref(updates), ctypes.byref(samples))
         return updates.value, samples.value
+
+    def describe_data(self, batch: Batch, samples: int) -> None:
+        """Says, for checkpoints, which data of `samples` samples batches come from: the batch
+        is three micro-batches that begin with sample 0, (samples - 1) // 2 and samples - 1."""
+        self._with_batch("zero_run_describe_data", batch, samples)
 
     def order(self, samples: int, first: int, count: int) -> numpy.ndarray:
         """The numbers of the samples at `count` positions from `first` on in which
@@ -444,32 +461,10 @@ class Step:
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
         """Sets parameters by name. With `strict`, all must be there and nothing else;
-        further names of tied parameters may be, with the same values. Checked before
-        anything is set."""
-        given: dict[str, Any] = {}
-        for name, value in state.items():
-            own = self.aliases.get(name, name)
-            known = given.setdefault(own, value)
-            if known is not value and not numpy.array_equal(
-                as_floats(own, known), as_floats(name, value)
-            ):
-                raise ArgumentError(
-                    f"'{name}' is '{own}', which is given with other values: give one of them"
-                )
-        missing = [name for name in self.parameters if name not in given]
-        extra = [name for name in given if name not in self.parameters]
-        if strict and (missing or extra):
-            text = "the state does not match the model"
-            text += f"; missing: {', '.join(missing)}" if missing else ""
-            text += f"; unknown: {', '.join(extra)}" if extra else ""
-            raise ArgumentError(text)
-        found = {name: given[name] for name in self.parameters if name in given}
-        for name, value in found.items():
-            if tuple(numpy.shape(value)) != self.parameters[name].shape:
-                raise ArgumentError(
-                    f"the parameter '{name}' has shape {list(self.parameters[name].shape)}; "
-                    f"found {list(numpy.shape(value))}"
-                )
+        further names of tied parameters may be, with the same values, and so may the
+        module's buffers with those that the step has as constants. Checked before anything
+        is set."""
+        found = parameters_in(state, self.parameters, self.aliases, self.buffers, strict)
         for name, value in found.items():
             self.set_parameter(name, value)
 
@@ -527,6 +522,7 @@ class Step:
             self._call("zero_run_load_checkpoint", os.fsencode(folder))
         except ArgumentError as error:
             raise CheckpointError(str(error)) from None
+        self._tell_notices()
 
     def _write(self, function: str, name: str, value: Any, *further) -> None:
         tensor = self._tensor_named(name)
