@@ -18,6 +18,7 @@ from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from zero.importer.captured import Average, Captured, needed
+from zero.importer.checks import checks_passed
 from zero.importer.decompositions import table
 from zero.importer.errors import CannotImport
 from zero.importer.experts import experts_sorted
@@ -182,6 +183,7 @@ def traced(wrapper: LossOf, batch: dict[str, Any]) -> tuple[ExportedProgram, Hoo
             derivatives_explained(),
             experts_sorted(),
             tracing_silenced(),
+            checks_passed(),
             hooks_recorded() as hooks,
         ):
             return torch.export.export(wrapper, (), batch, strict=False), hooks
@@ -442,6 +444,12 @@ def bind(program, buffers: dict[str, torch.Tensor]) -> Captured:
         elif spec.kind == InputKind.USER_INPUT:
             captured.inputs[node] = names[spec.arg.name]
         else:
+            kept = program.constants.get(spec.target)
+            if isinstance(kept, torch._C.Generator):
+                raise CannotImport(
+                    "forward draws from a torch.Generator, and a step draws from the run's seed: "
+                    "leave `generator` out"
+                )
             raise CannotImport(f"the module keeps {spec.target}, of kind {spec.kind.name}")
     names = {spec.target: nodes[spec.arg.name] for spec in program.graph_signature.input_specs}
     bind_results(captured, program, names)

@@ -1,0 +1,105 @@
+"""Checks of values in forward, which are left out, and what only looks like one."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from test_refusals import Module, refusal
+
+import zero
+
+
+def asserted(w, x):
+    assert x.max() <= 8 and (x > 0).all(), f"bad {x}"
+    return (w * x).square().mean()
+
+
+def asserted_numbers(w, x):
+    assert (
+        x.max().item() <= 8 or x.min().item() > 0 or x.sum().item() > 100 or x.mean().item() > 0.5
+    ), "the numbers of an input are out of range"
+    return (w * x).square().mean()
+
+
+def asserted_not(w, x):
+    assert not torch.isnan(x).any()
+    return (w * x).square().mean()
+
+
+def raised(w, x):
+    loss = (w * x).square().mean()
+    if torch.isnan(loss) or loss > 1e6:
+        print("the loss", loss)
+        raise ValueError("the loss is none")
+    return loss
+
+
+def raised_unless(w, x):
+    if not torch.isfinite(x).all():
+        raise ValueError("an input is none")
+    return (w * x).square().mean()
+
+
+def distributed(w, x):
+    wanted = torch.distributions.Normal(torch.zeros_like(x), torch.ones_like(x))
+    found = torch.distributions.Normal(w * x, (w * x).exp())
+    return torch.distributions.kl_divergence(found, wanted).mean()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [asserted, asserted_numbers, asserted_not, raised, raised_unless, distributed],
+)
+def test_checks_are_left_out(function):
+    with zero.compile(Module(function), {"x": torch.rand(4, 4) + 0.1}, check=True) as step:
+        assert "2 updates are PyTorch's" in step.check
+
+
+def test_a_check_that_fails_in_pytorch_is_told():
+    with pytest.raises(zero.CannotImport, match="PyTorch cannot train a copy of it: .*bad"):
+        zero.compile(Module(asserted), {"x": torch.full((4, 4), 9.0)}, check=True)
+
+
+def branched(w, x):
+    if x.max() > 4:
+        w = w * 2
+    return (w * x).mean()
+
+
+def caught(w, x):
+    try:
+        if x.max() > 4:
+            raise ValueError
+    except ValueError:
+        w = w * 2
+    return (w * x).mean()
+
+
+def chosen(w, x):
+    if x.max() > 4:
+        raise ValueError
+    else:
+        w = w * 2
+    return (w * x).mean()
+
+
+def mixed(w, x):
+    assert x.max() > 4 or not (x > 0).all()
+    return (w * x).mean()
+
+
+def between(w, x):
+    w = w * 2 if x.max() > 4 else w
+    assert w.dim() == 2
+    return (w * x).mean()
+
+
+@pytest.mark.parametrize("function", [branched, caught, chosen, mixed, between])
+def test_branches_are_refused(function):
+    assert "depends on the values of a tensor" in refusal(Module(function))
+
+
+def test_a_generator_is_named():
+    generator = torch.Generator()
+    words = refusal(Module(lambda w, x: (w * torch.rand(4, generator=generator)).mean()))
+    assert "draws from a torch.Generator, and a step draws from the run's seed" in words
