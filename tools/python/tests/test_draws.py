@@ -68,6 +68,7 @@ def test_integers_are_those_of_the_generator():
         (lambda x: torch.bernoulli(x), 0, 1, 0.3),
         (lambda x: torch.empty_like(x).bernoulli_(x), 0, 1, 0.3),
         (lambda x: (torch.rand_like(x) < 0.15).float(), 0, 1, 0.15),
+        (lambda x: torch.empty_like(x, dtype=torch.bool).bernoulli_(0.4), 0, 1, 0.4),
         (lambda x: torch.empty_like(x).normal_(3, 0.1), 2.3, 3.7, 3),
         (lambda x: torch.normal(3.0, 0.1, x.shape), 2.3, 3.7, 3),
     ),
@@ -76,6 +77,29 @@ def test_ranges_and_means(draw, low, high, mean):
     found = drawn(draw)
     assert low <= found.min() and found.max() <= high
     assert found.mean().item() == pytest.approx(mean, abs=0.05)
+
+
+class Slopes(nn.Module):
+    """Draws slopes in training alone."""
+
+    def __init__(self, inplace: bool):
+        super().__init__()
+        self.layer, self.slopes = nn.Linear(4, 16), nn.RReLU(0.2, 0.6, inplace)
+
+    def forward(self, x):
+        return self.slopes(self.layer(x)).sum()
+
+
+@pytest.mark.parametrize("inplace", (False, True))
+def test_slopes_are_drawn_in_training(inplace):
+    module, batch = Slopes(inplace), {"x": torch.rand(500, 4) - 0.5}
+    with zero.compile(module, batch, config=STILL, check=True) as step:
+        assert "an evaluation is PyTorch's" in step.check
+        losses = [step(batch) for _ in range(3)]
+        assert len(set(losses)) == 3
+        wanted = module.eval()(**batch).item()
+        assert step.evaluate(batch) == pytest.approx(wanted, rel=1e-5)
+        assert sum(losses) / 3 == pytest.approx(wanted, abs=10)
 
 
 @pytest.mark.parametrize("precision", ("bf16", "fp16"))

@@ -24,10 +24,12 @@ def ldexp(self, other):
     return self * torch.pow(2.0, other)
 
 
-def rrelu_of_evaluation(self, noise, lower=1 / 8, upper=1 / 3, training=False, generator=None):
-    if training:
-        return NotImplemented
-    return torch.nn.functional.leaky_relu(self, (lower + upper) / 2), noise
+def rrelu_with_noise(self, noise, lower=1 / 8, upper=1 / 3, training=False, generator=None):
+    if not training:
+        return torch.nn.functional.leaky_relu(self, (lower + upper) / 2), noise
+    slopes = torch.rand_like(self) * (upper - lower) + lower
+    noise = torch.where(self <= 0, slopes, 1.0)
+    return self * noise, noise
 
 
 def uniform(self, *ends, **named):
@@ -186,5 +188,5 @@ OWN = {
     aten.rnn_relu.input: layers_of(aten.rnn_relu.input, states=1),
     aten.rnn_tanh.input: layers_of(aten.rnn_tanh.input, states=1),
     aten.uniform.default: uniform,
-    aten.rrelu_with_noise_functional.default: rrelu_of_evaluation,
+    aten.rrelu_with_noise_functional.default: rrelu_with_noise,
 }

@@ -64,6 +64,11 @@ class KnownDraws(TorchDispatchMode):
         name = func._schema.name.removeprefix("aten::")
         if name == "native_dropout":
             return self._native_dropout(*args, **kwargs)
+        if name.startswith("rrelu_with_noise") and "backward" not in name:
+            given = arguments_of(func, args, kwargs)
+            if not given["training"]:
+                return func(*args, **kwargs)
+            return self._rrelu(name, given)
         if torch.Tag.nondeterministic_seeded in func.tags:
             given = arguments_of(func, args, kwargs)
             found = known_values(name.removesuffix("_"), given)
@@ -76,6 +81,14 @@ class KnownDraws(TorchDispatchMode):
             if draws(given):
                 raise CannotCheck(f"forward draws random numbers by {name}")
         return func(*args, **kwargs)
+
+    def _rrelu(self, name, given):
+        self.drawn.add("rrelu")
+        x = given["self"]
+        slope = known_values("uniform", {"from": given["lower"], "to": given["upper"]})
+        given["noise"].copy_(torch.where(x <= 0, slope, 1.0))
+        result = x * given["noise"]
+        return x.copy_(result) if name.endswith("_") else result
 
     def _native_dropout(self, input, p, train):
         kept = torch.ones_like(input, dtype=torch.bool)

@@ -32,7 +32,10 @@ def bernoulli(b: Builder, self, p):
         return b.like(self, p)
     if b.is_evaluation:
         return drawn_ones(b, self.shape, round(p * PARTS), self.dtype)
-    return b.times(b.dropout(b.like(self, 1.0), 1 - p), p)
+    if self.dtype.is_floating_point:
+        return b.times(b.dropout(b.like(self, 1.0), 1 - p), p)
+    ones = b.dropout(b.fill(self.shape, 1, torch.float32), 1 - p)
+    return b.cast(b.compare("gt", ones, b.like(ones, 0.5)), self.dtype)
 
 
 @converts("aten.bernoulli.default", to="nn.random_integers, compared")
