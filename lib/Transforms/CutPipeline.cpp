@@ -312,6 +312,9 @@ LogicalResult CutPipeline::place(StepOp model, PipelineStages &stages,
     costs = costsOfWork(spans);
     limits.budget.reset();
   }
+  // What a pass is given is for arenas alone, as for zero-plan-memory.
+  if (limits.budget && memoryBudget.empty() && machine->hasDevices())
+    *limits.budget -= costs->workspace;
   for (auto [cost, span] : llvm::zip_equal(costs->spans, spans))
     cost.isTrained = span.isTrained;
   const PipelineCut chosen = chooseCut(*costs, limits);

@@ -10,6 +10,8 @@
 #include "zero/Analysis/Views.h"
 #include "zero/Kernels/KernelSpecs.h"
 
+#include "program/KernelSchema.h"
+
 using namespace mlir;
 using namespace mlir::zero;
 
@@ -38,6 +40,7 @@ private:
   void readTransfers(size_t index, SpanCost &cost);
   void addKept(Value value, SpanCost &cost);
   double workOf(Operation *op);
+  int64_t workspaceOf(Operation *op);
   int64_t findPeak(ArrayRef<Operation *> pass);
 
   StepOp step;
@@ -158,6 +161,14 @@ double SpanReader::workOf(Operation *op) {
   return kernel ? static_cast<double>(kernel->flops) : 0;
 }
 
+int64_t SpanReader::workspaceOf(Operation *op) {
+  std::optional<zrt::KernelSpec> kernel = describeKernel(op, &symbols);
+  std::optional<TrainingAttr> training = step.getTraining();
+  return kernel ? static_cast<int64_t>(zrt::workspaceOf(
+                      *kernel, training && training->getDeterministic()))
+                : 0;
+}
+
 /// What a backward pass reads of a forward pass, as zero-split-forward provides
 /// it: views of what is stashed, parameters and what follows from inputs are
 /// made again.
@@ -241,6 +252,7 @@ void SpanReader::readSpan(size_t index) {
   for (const auto *pass : {&both.forward, &both.backward}) {
     for (Operation *op : *pass) {
       cost.work += workOf(op);
+      costs.workspace = std::max(costs.workspace, workspaceOf(op));
       for (Value read : getReads(*op))
         // A stage has the inputs in its stash that any of its passes reads.
         if (pass == &both.backward || inputs.contains(read))

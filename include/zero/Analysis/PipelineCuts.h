@@ -58,6 +58,8 @@ struct PipelineCosts {
   SmallVector<int64_t> valueBytes;
   /// Bytes that every stage has.
   int64_t always = 0;
+  /// The most that any kernel wants for its workspace where it runs on a GPU.
+  int64_t workspace = 0;
 };
 
 /// What stages there are. Place s of p has the stages s, s + p, s + 2 p, ... of

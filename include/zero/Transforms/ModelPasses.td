@@ -8,7 +8,8 @@ def Configure : Pass<"zero-configure", "::mlir::ModuleOp"> {
   let summary = "Record the configuration in the module";
   let description = [{
     Gives every `zero.step` its `training` attribute and every parameter group a
-    `zero.optimizer`. `options` are those of `zero-pipeline`, `config` included.
+    `zero.optimizer`. `options` are those of `zero-pipeline`, `config` included. A remark
+    says what weight decay leaves out unless the configuration names that group.
 
     - Needs: a model, with every parameter group either named in the configuration or
       using its defaults.
