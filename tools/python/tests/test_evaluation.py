@@ -270,6 +270,41 @@ def test_layers_of_pytorch_are_traced_once(batch, monkeypatch):
         assert traces and step.check.endswith("; an evaluation is PyTorch's")
 
 
+class Asks(nn.Module):
+    """Asks for its mode, and computes the same but for dropout; `writes` in place to what
+    dropout gives, which is its operand itself in eval mode."""
+
+    def __init__(self, writes: bool):
+        super().__init__()
+        self.first, self.head, self.writes = nn.Linear(8, 16), nn.Linear(16, 4), writes
+
+    def forward(self, x, y):
+        h = F.relu(self.first(x))
+        rate = 0.0 if not self.training else 0.3
+        kept = F.dropout(h, 0.3, self.training)
+        if self.writes:
+            kept += 1
+        q = (kept + h).view(2, -1, 1, 16)
+        h = F.scaled_dot_product_attention(q, q, q, dropout_p=rate).contiguous().view(-1, 16)
+        return F.cross_entropy(self.head(h), y)
+
+
+@pytest.mark.parametrize("writes", (False, True))
+def test_equal_traces_are_one(writes, batch, monkeypatch):
+    """The second of them goes no further than its calls."""
+    from zero.importer import capture
+
+    reduced, seen = capture.reduced, []
+    monkeypatch.setattr(capture, "reduced", lambda *words: seen.append(1) or reduced(*words))
+    module = Asks(writes)
+    with zero.compile(module, batch, config=SGD) as step:
+        assert len(seen) == 1 + writes
+        assert step.check.endswith("; an evaluation is PyTorch's") == writes
+        step(batch)
+        wanted = evaluated(module, step, batch).item()
+        assert step.evaluate(batch) == pytest.approx(wanted, rel=1e-5)
+
+
 class Unguarded(Alike):
     """Asks whether there are gradients."""
 

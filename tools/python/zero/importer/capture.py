@@ -17,6 +17,7 @@ from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
+from zero.importer.calls import calls_of
 from zero.importer.captured import Average, Captured, needed
 from zero.importer.checks import checks_passed
 from zero.importer.decompositions import table
@@ -74,8 +75,14 @@ def copies(batch: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def capture(module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...]) -> Captured:
-    """Traces `module(**batch)`. Raises CannotImport."""
+def capture(
+    module: nn.Module,
+    batch: dict[str, Any],
+    outputs: tuple[str, ...],
+    other: Captured | None = None,
+) -> Captured | None:
+    """Traces `module(**batch)`. Raises CannotImport. None where it calls what the `other`
+    trace does, but for dropout."""
     refuse_other_names(batch)
     refuse_cumulative_averages(module)
     refuse_synchronized(module)
@@ -95,6 +102,9 @@ def capture(module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...]) 
     try:
         with modes_watched() as modes:
             program, hooks = traced(wrapper, batch)
+        calls = [] if wrapper.steps.changes else calls_of(program)
+        if other and calls and calls == other.calls:
+            return None
         if wrapper.steps.changes:
             find_constants(wrapper.steps, kept_of(program, buffers, {}))
             again = second_step(wrapper, batch, buffers)
@@ -104,7 +114,7 @@ def capture(module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...]) 
     captured = reduced(program, hooks, module, buffers, hooked)
     if again:
         refuse_another(wrapper.steps, captured, reduced(*again, module, buffers, hooked))
-    captured.batch, captured.modes = example, modes
+    captured.batch, captured.modes, captured.calls = example, modes, calls
     return captured
 
 

@@ -36,6 +36,8 @@ class Captured:
     buffers: dict[Node, str] = field(default_factory=dict)
     # Where forward asks for its mode.
     modes: list[str] = field(default_factory=list)
+    # As `calls_of`, where forward changes nothing of its module.
+    calls: list[str] = field(default_factory=list)
 
 
 def needed(results: Iterable[Node], known: Container[Node] = ()) -> set[Node]:

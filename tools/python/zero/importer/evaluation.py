@@ -37,9 +37,12 @@ class Evaluated:
             )
         try:
             with evaluating(module):
-                self.captured = capture(module, batch, outputs)
-            share_averages(module, training, self.captured)
-            simplify(self.captured)
+                # What training draws may be dropout, which is no call of its own.
+                other = None if draws(training) else training
+                self.captured = capture(module, batch, outputs, other)
+            if self.captured:
+                share_averages(module, training, self.captured)
+                simplify(self.captured)
         except CannotImport as error:
             self._is_none(error)
 
