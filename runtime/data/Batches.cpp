@@ -13,11 +13,6 @@ namespace {
 /// The seed of the order of validation samples.
 constexpr uint64_t kValidationSeed = 0;
 
-bool sameBuffer(const BufferRef &a, const BufferRef &b) {
-  return a.arena == b.arena && a.offset == b.offset && a.stride == b.stride &&
-         a.group == b.group;
-}
-
 /// Which operand of a loss its targets are, and how many classes it has.
 struct Targets {
   size_t operand;
@@ -40,23 +35,101 @@ std::optional<Targets> targetsOf(const KernelSpec &spec) {
   return Targets{weight + 1, spec.integer("classes", columns)};
 }
 
-/// The limit that one command puts on `input`.
-Vocabulary limitOf(const Program &program, const Command &command,
-                   const Input &input) {
-  if (command.opcode != Opcode::Kernel)
-    return {};
-  const KernelSpec &spec = program.kernels[command.kernel];
+/// Where the elements of an input are as a region goes on: in the input, and
+/// wherever they are moved to as they are.
+class Places {
+public:
+  /// Of the whole input, or of a part of it as well.
+  Places(const Input &input, bool hasParts) : hasParts(hasParts) {
+    found.push_back(input.buffer);
+  }
+
+  bool hold(const BufferRef &buffer) const {
+    return std::any_of(found.begin(), found.end(), [&](const BufferRef &place) {
+      return hasParts ? meet(place, buffer) : isWhole(place, buffer);
+    });
+  }
+
+  /// Follows what a kernel moves, and forgets what it overwrites.
+  void pass(const KernelSpec &spec, const Command &command) {
+    const size_t results = spec.name == "zero.copy" ? 1 : spec.operands.size();
+    const bool moves =
+        isMove(spec.name) &&
+        std::any_of(command.buffers.begin(), command.buffers.begin() + results,
+                    [&](const BufferRef &from) { return hold(from); });
+    for (size_t i = results; i < command.buffers.size(); ++i) {
+      const BufferRef &to = command.buffers[i];
+      found.erase(std::remove_if(
+                      found.begin() + 1, found.end(),
+                      [&](const BufferRef &place) { return meet(place, to); }),
+                  found.end());
+      if (moves)
+        found.push_back(to);
+    }
+  }
+
+private:
+  static bool meet(const BufferRef &a, const BufferRef &b) {
+    return a.space() == b.space() && a.offset < b.offset + b.bytes &&
+           b.offset < a.offset + a.bytes;
+  }
+  /// A rank may have a slice, of which those of all ranks are the whole.
+  static bool isWhole(const BufferRef &place, const BufferRef &buffer) {
+    return place.space() == buffer.space() && place.offset == buffer.offset &&
+           (place.bytes == buffer.bytes ||
+            (buffer.stride == buffer.bytes && buffer.bytes > 0 &&
+             place.bytes % buffer.bytes == 0));
+  }
+  bool isMove(const std::string &name) const {
+    if (name == "nn.transpose" || name == "zero.copy")
+      return true;
+    return hasParts && (name == "tensor.extract_slice" ||
+                        name == "tensor.insert_slice" ||
+                        name == "tensor.concat" || name == "tensor.pad" ||
+                        name == "nn.broadcast" || name == "nn.split");
+  }
+
+  bool hasParts;
+  std::vector<BufferRef> found; ///< the first is the input
+};
+
+/// The limit that one kernel puts on what is in `places`.
+Vocabulary limitOf(const KernelSpec &spec, const Command &command,
+                   const Places &places) {
   const std::string where =
       command.location.empty() ? "" : " at " + command.location;
   if ((spec.name == "nn.embedding" || spec.name == "nn.partial_embedding") &&
-      sameBuffer(command.buffers[0], input.buffer))
+      places.hold(command.buffers[0]))
     return {spec.integer("num_embeddings", spec.operands[1].shape.front()),
             std::nullopt, "rows", "the embedding table" + where};
   const std::optional<Targets> targets = targetsOf(spec);
-  if (targets && sameBuffer(command.buffers[targets->operand], input.buffer))
+  if (targets && places.hold(command.buffers[targets->operand]))
     return {targets->classes, spec.integer("ignore_index", kIgnoreIndex),
             "classes", "the loss" + where};
   return {};
+}
+
+/// The least of the limits on an input, or on a part of it as well.
+Vocabulary leastLimit(const Program &program, const Input &input,
+                      bool hasParts) {
+  Vocabulary result;
+  for (const auto &[name, region] : program.regions()) {
+    Places places(input, hasParts);
+    for (const Command &command : region->commands) {
+      if (command.opcode != Opcode::Kernel)
+        continue;
+      const KernelSpec &spec = program.kernels[command.kernel];
+      Vocabulary found = limitOf(spec, command, places);
+      places.pass(spec, command);
+      if (found.size < 0)
+        continue;
+      if (result.size >= 0 && found.ignored != result.ignored)
+        found.ignored = result.ignored = std::nullopt;
+      if (result.size < 0 || found.size < result.size)
+        result = std::move(found);
+    }
+  }
+  return result;
 }
 
 /// The first id in `ids` that `limit` leaves out, or -1.
@@ -84,24 +157,13 @@ Sample sampleAt(const Dataset &dataset, std::optional<uint64_t> key,
 } // namespace
 
 Vocabulary zrt::vocabularyOf(const Program &program, const Input &input) {
-  Vocabulary result;
-  for (const auto &[name, region] : program.regions())
-    for (const Command &command : region->commands) {
-      Vocabulary found = limitOf(program, command, input);
-      if (found.size < 0)
-        continue;
-      if (result.size >= 0 && found.ignored != result.ignored)
-        found.ignored = result.ignored = std::nullopt;
-      if (result.size < 0 || found.size < result.size)
-        result = std::move(found);
-    }
-  return result;
+  return leastLimit(program, input, /*hasParts=*/false);
 }
 
 Vocabulary zrt::tokenVocabularyOf(const Program &program) {
   for (const Input &input : program.inputs)
     if (isTokenInput(input.name))
-      return vocabularyOf(program, input);
+      return leastLimit(program, input, /*hasParts=*/true);
   return {};
 }
 

@@ -21,10 +21,12 @@ struct Vocabulary {
 };
 
 /// The rows of the embedding table that the step's input `input` indexes, or
-/// the classes of the cross entropy that it is the target of.
+/// the classes of the cross entropy that it is the target of, on each rank by
+/// itself or a part of it on each.
 Vocabulary vocabularyOf(const Program &program, const Input &input);
 
-/// That of the input of token ids; negative where there is none.
+/// That of the input of token ids, of which a part may be looked up; negative
+/// where there is none.
 Vocabulary tokenVocabularyOf(const Program &program);
 /// Whether token ids may be bytes of text: there are at most 256.
 bool isOfBytes(const Vocabulary &vocabulary);
