@@ -56,6 +56,11 @@ private:
   }
 
   void classify();
+  bool isConstant(Value value) const {
+    return !isTrained(value) && !isData(value);
+  }
+  bool isSum(Value value);
+  bool isSumOfMean(arith::MulFOp op);
   void visit(Value value);
   void visitQuotient(arith::DivFOp op);
   void visitProduct(arith::MulFOp op);
@@ -122,10 +127,70 @@ void Means::add(LossCount count, Operation *by) {
     stop(by, "it counts other elements than another mean of the loss does");
 }
 
+static bool isCountedMean(Operation *op) {
+  auto counted = dyn_cast<CountedMeanOpInterface>(op);
+  return counted && !counted.isSum();
+}
+
+/// The mean itself, and not what else is computed with it.
+static bool isCountedMean(Value value) {
+  auto result = dyn_cast<OpResult>(value);
+  return result && result.getResultNumber() == 0 &&
+         isCountedMean(result.getOwner());
+}
+
+/// Whether an operation has scalars of the same sums as its operands.
+static bool isLinear(Operation *op) {
+  return isa<arith::AddFOp, arith::SubFOp, arith::NegFOp, arith::ExtFOp,
+             arith::TruncFOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+             tensor::CastOp>(op) &&
+         llvm::all_of(op->getOperands(), isScalar);
+}
+
+/// A mean times the number of what it is a mean over.
+bool Means::isSumOfMean(arith::MulFOp op) {
+  for (auto [mean, count] : {std::pair{op.getLhs(), op.getRhs()},
+                             std::pair{op.getRhs(), op.getLhs()}}) {
+    if (!isCountedMean(mean))
+      continue;
+    auto by = cast<CountedMeanOpInterface>(mean.getDefiningOp());
+    const CountedElements counted = nn::findCounted(count);
+    if (counted.values && isSame(counted.values, by.getCounted().values) &&
+        counted.ignored == by.getCounted().ignored)
+      return true;
+  }
+  return false;
+}
+
+/// Whether a scalar is made of sums over data, or means over as many elements
+/// in each micro-batch, each times a constant: that of all micro-batches
+/// together is the sum of those of each.
+bool Means::isSum(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !isData(value) || !isScalar(value))
+    return false;
+  if (auto reduce = dyn_cast<nn::ReduceOp>(op))
+    return reduce.getKind() == nn::Reduction::Sum ||
+           reduce.getKind() == nn::Reduction::Mean;
+  if (auto counted = dyn_cast<CountedMeanOpInterface>(op))
+    return counted.isSum() && !isCountedMean(op);
+  if (auto product = dyn_cast<arith::MulFOp>(op))
+    return isSumOfMean(product) ||
+           (isConstant(product.getLhs()) && isSum(product.getRhs())) ||
+           (isConstant(product.getRhs()) && isSum(product.getLhs()));
+  if (auto quotient = dyn_cast<arith::DivFOp>(op))
+    return isConstant(quotient.getRhs()) && isSum(quotient.getLhs());
+  return isLinear(op) &&
+         llvm::all_of(op->getOperands(), [&](Value v) { return isSum(v); });
+}
+
 /// What is divided is a sum, and no mean itself.
 void Means::visitQuotient(arith::DivFOp op) {
-  if (isTrained(op.getRhs()))
+  if (isTrained(op.getRhs())) {
+    if (isData(op.getRhs()) && isScalar(op.getRhs()))
+      return stop(op, "it divides by a number that parameters decide as well");
     return visitOther(op);
+  }
   if (!isData(op.getRhs()))
     return visit(op.getLhs());
   if (!isScalar(op.getRhs()) || !nn::findSum(op.getRhs()))
@@ -137,8 +202,9 @@ void Means::visitQuotient(arith::DivFOp op) {
   const bool hasCount = mean.count || mean.at;
   mean = std::move(outer);
   uncounted = outside;
-  if (hasCount)
-    return stop(op, "it divides what is a mean already");
+  if (!isSum(op.getLhs()))
+    return stop(op, hasCount ? "it divides what is a mean already"
+                             : "it divides what is no sum over the data alone");
   mean.quotients.push_back(op);
   add({nn::findCounted(op.getRhs()), nn::findSum(op.getRhs()).getResult()}, op);
 }
@@ -149,18 +215,6 @@ void Means::visitProduct(arith::MulFOp op) {
     if (!isTrained(factor) && !isData(factor))
       return visit(other);
   visitOther(op);
-}
-
-static bool isCountedMean(Operation *op) {
-  auto counted = dyn_cast<CountedMeanOpInterface>(op);
-  return counted && !counted.isSum();
-}
-
-/// The mean itself, and not what else is computed with it.
-static bool isCountedMean(Value value) {
-  auto result = dyn_cast<OpResult>(value);
-  return result && result.getResultNumber() == 0 &&
-         isCountedMean(result.getOwner());
 }
 
 /// What is not linear in a count has no mean over micro-batches.
@@ -197,10 +251,7 @@ void Means::visit(Value value) {
     return visitQuotient(quotient);
   if (auto product = dyn_cast<arith::MulFOp>(op))
     return visitProduct(product);
-  if (!isa<arith::AddFOp, arith::SubFOp, arith::NegFOp, arith::ExtFOp,
-           arith::TruncFOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
-           tensor::CastOp>(op) ||
-      !llvm::all_of(op->getOperands(), isScalar))
+  if (!isLinear(op))
     return visitOther(op);
   for (Value operand : op->getOperands())
     visit(operand);

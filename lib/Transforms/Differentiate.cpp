@@ -332,8 +332,8 @@ Differentiate::reportUnused(StepOp step,
     if (ignoreUnusedParameters)
       parameter.emitRemark()
           << "parameter @" << parameter.getSymName()
-          << " is trainable, and the loss of @" << step.getSymName()
-          << " does not depend on it: it is left untouched";
+          << " is trainable, and no gradient of the loss of @"
+          << step.getSymName() << " reaches it: it is left untouched";
     else
       parameter.emitError()
           << "parameter @" << parameter.getSymName()

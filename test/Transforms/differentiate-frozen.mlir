@@ -27,7 +27,7 @@ zero.step @frozen(%x: tensor<2x4xf32>) {
 // -----
 
 // Not loaded; loaded for another output only; reached through zeros only.
-// expected-remark @+1 {{parameter @absent is trainable, and the loss of @unused does not depend on it: it is left untouched}}
+// expected-remark @+1 {{parameter @absent is trainable, and no gradient of the loss of @unused reaches it: it is left untouched}}
 zero.parameter @absent : tensor<4xf32> = #zero.ones
 // expected-remark @+1 {{parameter @other is trainable}}
 zero.parameter @other : tensor<4xf32> = #zero.ones

@@ -74,6 +74,67 @@ zero.step @divided_mean(%x: tensor<3x8xf32>, %t: tensor<3xi32>, %m: tensor<3xf32
 
 zero.parameter @w : tensor<8x4xf32> = #zero.normal<std = 0.02>
 
+// What the micro-batches have in common, and what is no sum.
+zero.step @penalty(%x: tensor<3x8xf32>, %m: tensor<3xf32>) {
+  %w = zero.load @w : tensor<8x4xf32>
+  %l = nn.linear %x, %w : (tensor<3x8xf32>, tensor<8x4xf32>) -> tensor<3x4xf32>
+  %sum = nn.reduce sum %l dims [0, 1] : (tensor<3x4xf32>) -> tensor<f32>
+  %weights = nn.reduce sum %w dims [0, 1] : (tensor<8x4xf32>) -> tensor<f32>
+  %both = arith.addf %sum, %weights : tensor<f32>
+  %n = nn.reduce sum %m dims [0] : (tensor<3xf32>) -> tensor<f32>
+  // expected-error @+1 {{it divides what is no sum over the data alone}}
+  %loss = arith.divf %both, %n : tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+zero.parameter @w : tensor<8x4xf32> = #zero.normal<std = 0.02>
+
+zero.step @product(%x: tensor<3x8xf32>, %m: tensor<3xf32>) {
+  %w = zero.load @w : tensor<8x4xf32>
+  %l = nn.linear %x, %w : (tensor<3x8xf32>, tensor<8x4xf32>) -> tensor<3x4xf32>
+  %sum = nn.reduce sum %l dims [0, 1] : (tensor<3x4xf32>) -> tensor<f32>
+  %square = arith.mulf %sum, %sum : tensor<f32>
+  %n = nn.reduce sum %m dims [0] : (tensor<3xf32>) -> tensor<f32>
+  // expected-error @+1 {{it divides what is no sum over the data alone}}
+  %loss = arith.divf %square, %n : tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+zero.parameter @w : tensor<8x4xf32> = #zero.normal<std = 0.02>
+
+zero.step @largest(%x: tensor<3x8xf32>, %m: tensor<3xf32>) {
+  %w = zero.load @w : tensor<8x4xf32>
+  %l = nn.linear %x, %w : (tensor<3x8xf32>, tensor<8x4xf32>) -> tensor<3x4xf32>
+  %most = nn.reduce max %l dims [0, 1] : (tensor<3x4xf32>) -> tensor<f32>
+  %n = nn.reduce sum %m dims [0] : (tensor<3xf32>) -> tensor<f32>
+  // expected-error @+1 {{it divides what is no sum over the data alone}}
+  %loss = arith.divf %most, %n : tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+zero.parameter @w : tensor<8x4xf32> = #zero.normal<std = 0.02>
+
+zero.step @learned_count(%x: tensor<3x8xf32>) {
+  %w = zero.load @w : tensor<8x4xf32>
+  %l = nn.linear %x, %w : (tensor<3x8xf32>, tensor<8x4xf32>) -> tensor<3x4xf32>
+  %sum = nn.reduce sum %l dims [0, 1] : (tensor<3x4xf32>) -> tensor<f32>
+  %square = arith.mulf %l, %l : tensor<3x4xf32>
+  %n = nn.reduce sum %square dims [0, 1] : (tensor<3x4xf32>) -> tensor<f32>
+  // expected-error @+1 {{it divides by a number that parameters decide as well}}
+  %loss = arith.divf %sum, %n : tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+zero.parameter @w : tensor<8x4xf32> = #zero.normal<std = 0.02>
+
 zero.step @bounded(%x: tensor<3x8xf32>, %m: tensor<3xf32>) {
   %w = zero.load @w : tensor<8x4xf32>
   %l = nn.linear %x, %w : (tensor<3x8xf32>, tensor<8x4xf32>) -> tensor<3x4xf32>
