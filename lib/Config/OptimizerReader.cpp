@@ -17,6 +17,9 @@ static constexpr OptimizerRule kOptimizers[] = {
     {"Lion", "lion"},
     {"Adagrad", "adagrad", {{"lr", 0.01}, {"eps", 1e-10}}}};
 
+/// The rule of which PyTorch's optimizer decays by default.
+static constexpr StringRef kTorchDecays = "adamw";
+
 llvm::ArrayRef<OptimizerRule> mlir::zero::getOptimizerRules() {
   return kOptimizers;
 }
@@ -39,6 +42,8 @@ private:
   void readOptimizer();
   void readSettings(const OptimizerRule &rule);
   void readScheduler();
+  /// What the file gives in a block's `params`; null where it gives nothing.
+  const json::Value *given(StringRef block, StringRef name) const;
   SchedulerType readSchedulerType(StringRef type);
   void readTotalSteps(StringRef type);
 
@@ -95,12 +100,24 @@ void OptimizerReader::readSettings(const OptimizerRule &rule) {
       getConfigKey(path).read(own.value, config);
   }
   OptimizerConfig &optimizer = config.optimizer;
+  // DeepSpeed then makes PyTorch's, with a default of its own.
+  const json::Value *torch = given("optimizer", "torch_adam");
+  if (rule.name == kTorchDecays && torch && torch->getAsBoolean() == true &&
+      !values.has("optimizer.params.weight_decay"))
+    optimizer.weightDecay = 0.01;
   llvm::SmallVector<double> betas = values.numbers("optimizer.params.betas");
   optimizer.beta1 = betas[0];
   optimizer.beta2 = betas[1];
   if (optimizer.nesterov && optimizer.momentum == 0)
     reporter.error("optimizer.params.nesterov",
                    "needs a momentum above 0; give one or leave it out");
+}
+
+const json::Value *OptimizerReader::given(StringRef block,
+                                          StringRef name) const {
+  const json::Object *object = root.getObject(block);
+  const json::Object *params = object ? object->getObject("params") : nullptr;
+  return params ? params->get(name) : nullptr;
 }
 
 SchedulerType OptimizerReader::readSchedulerType(StringRef type) {
@@ -154,9 +171,12 @@ void OptimizerReader::readScheduler() {
   constexpr StringRef maxKey = "scheduler.params.warmup_max_lr";
   values.readFields(config, {"scheduler.params"});
   scheduler.warmupMaxLearningRate = values.optionalNumber(maxKey);
-  // DeepSpeed's default differs between the two; "auto" follows the groups.
+  // DeepSpeed's default differs between the two; "auto" and null follow the
+  // groups.
+  const json::Value *most = given("scheduler", "warmup_max_lr");
+  const bool isNull = most && most->kind() == json::Value::Null;
   if (scheduler.type == SchedulerType::WarmupDecayLR && !values.has(maxKey) &&
-      !values.isAuto(maxKey))
+      !values.isAuto(maxKey) && !isNull)
     scheduler.warmupMaxLearningRate = 0.001;
   scheduler.logWarmup = values.text("scheduler.params.warmup_type") == "log";
   if (scheduler.type != SchedulerType::WarmupLR)

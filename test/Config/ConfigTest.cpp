@@ -6,6 +6,20 @@
 using namespace mlir::zero;
 using namespace mlir::zero::testing;
 
+/// DeepSpeed makes PyTorch's optimizer, which has a default of its own.
+TEST(Config, DecaysAsPyTorchWhereItIsAskedFor) {
+  const auto decayOf = [](const std::string &type, const std::string &params) {
+    return valid(R"("optimizer": {"type": ")" + type + R"(", "params": {)" +
+                 params + "}}")
+        .optimizer.weightDecay;
+  };
+  EXPECT_EQ(decayOf("AdamW", ""), 0);
+  EXPECT_EQ(decayOf("AdamW", R"("torch_adam": true)"), 0.01);
+  EXPECT_EQ(decayOf("Adam", R"("torch_adam": true)"), 0.01);
+  EXPECT_EQ(decayOf("AdamW", R"("torch_adam": true, "weight_decay": 0.0)"), 0);
+  EXPECT_EQ(decayOf("Adam", R"("torch_adam": true, "adam_w_mode": false)"), 0);
+}
+
 TEST(Config, DefaultsOfTheFileAreThoseOfTheStruct) {
   TrainConfig read = valid("");
   TrainConfig expected;
@@ -160,6 +174,11 @@ TEST(Config, SchedulersHaveDeepSpeedsDefaults) {
   EXPECT_EQ(decay.totalSteps, 500);
   EXPECT_EQ(decay.warmupSteps, 20);
   EXPECT_FALSE(decay.logWarmup);
+  // Null is not absent: DeepSpeed then takes each group's own.
+  decay = valid(R"("scheduler": {"type": "WarmupDecayLR",
+    "params": {"total_num_steps": 5000, "warmup_max_lr": null}})")
+              .scheduler;
+  EXPECT_FALSE(decay.warmupMaxLearningRate.has_value());
 
   SchedulerConfig cosine = valid(R"("scheduler": {"type": "WarmupCosineLR",
     "params": {"total_num_steps": 1000}})")

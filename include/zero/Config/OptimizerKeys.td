@@ -32,10 +32,12 @@ def : Key<"optimizer.params.weight_decay", NonNegative, "0",
 def : Key<"optimizer.params.bias_correction", Bool, "true",
     "bias correction of the moments">, Of<kAdam>, Field<Optimizer, "biasCorrection">;
 def : Key<"optimizer.params.adam_w_mode", Bool, "true",
-    "decoupled weight decay; false makes \"Adam\" add it to the gradient">, Of<kAdam>,
+    "decoupled weight decay, as \"AdamW\" has it always; false makes \"Adam\" add it to "
+    "the gradient">, Of<kAdam>,
     Written<[{only(config.optimizer.type == "adam", false)}]>;
 def : Key<"optimizer.params.torch_adam", Bool, "false", "use PyTorch's implementation">,
-    Of<kAdam>, NoEffect<"the arithmetic is the same">;
+    Of<kAdam>, NoEffect<"the arithmetic is the same; AdamW's weight_decay is PyTorch's, "
+                        "0.01, when absent">;
 def : Key<"optimizer.params.fused", Bool, "false",
     "use PyTorch's fused implementation">, NoEffect<"updates are always fused">;
 def : Key<"optimizer.params.foreach", Bool, "false",
@@ -74,8 +76,8 @@ def : Key<"scheduler.params.warmup_min_lr", NonNegative, "0",
     "learning rate at the first update">, Of<kWarmup>,
     Field<Schedule, "warmupMinLearningRate">;
 def : Key<"scheduler.params.warmup_max_lr", NonNegative, "null",
-    "learning rate after the warm-up; when absent, each group's own for WarmupLR and "
-    "0.001 for WarmupDecayLR">, Of<kWarmup>,
+    "learning rate after the warm-up; \"auto\" and null: each group's own, and so when "
+    "absent for WarmupLR; when absent for WarmupDecayLR: 0.001">, Of<kWarmup>,
     Written<[{writeLargestRate(config.scheduler)}]>;
 def : Key<"scheduler.params.warmup_num_steps", Count, "1000", "updates of the warm-up">,
     Field<Schedule, "warmupSteps">;
@@ -86,7 +88,7 @@ def : Key<"scheduler.params.total_num_steps", Count, "null",
     "updates until the end of the decay; required">, Of<kTotal>,
     Written<[{config.scheduler.totalSteps}]>;
 def : Key<"scheduler.params.warmup_min_ratio", NonNegative, "0",
-    "fraction of the learning rate at the first update">, Of<kCosine>,
+    "fraction of the learning rate that the warm-up begins with; the first update has 0">, Of<kCosine>,
     Field<Schedule, "warmupMinRatio">;
 def : Key<"scheduler.params.cos_min_ratio", NonNegative, "0.0001",
     "fraction of the learning rate at the end">, Of<kCosine>,
