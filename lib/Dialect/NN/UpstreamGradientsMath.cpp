@@ -195,15 +195,28 @@ static LogicalResult clampfRule(math::ClampFOp op, ImplicitLocOpBuilder &b,
   return success();
 }
 
-/// z = x^y: dx = g y x^(y-1); dy = g z log(x), 0 where x = 0 (its limit for
-/// y > 0). A negative base has a gradient for the base only.
+/// Whether `value` is a constant without a zero.
+static bool isNotZero(Value value) {
+  DenseFPElementsAttr numbers;
+  return matchPattern(value, m_Constant(&numbers)) &&
+         llvm::none_of(numbers, [](const APFloat &x) { return x.isZero(); });
+}
+
+/// z = x^y: dx = g y x^(y-1), 0 where y = 0; dy = g z log(x), 0 where x = 0
+/// (its limit for y > 0). A negative base has a gradient for the base only.
 static LogicalResult powf(math::PowFOp op, ImplicitLocOpBuilder &b, Value g,
                           OperandGradients operands) {
   Value x = op.getLhs(), y = op.getRhs();
   operands.set(0, [&] {
     Value one = constant(b, y.getType(), 1.0);
     Value less = arith::SubFOp::create(b, y, one);
-    return mul(b, mul(b, g, y), math::PowFOp::create(b, x, less));
+    Value slope = mul(b, mul(b, g, y), math::PowFOp::create(b, x, less));
+    if (isNotZero(y))
+      return slope;
+    // Where x is 0 as well, the power is infinite.
+    Value zero = constant(b, y.getType(), 0.0);
+    Value isOne = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, y, zero);
+    return Value(arith::SelectOp::create(b, isOne, zero, slope));
   });
   operands.set(1, [&] {
     Value zero = constant(b, x.getType(), 0.0);

@@ -38,6 +38,30 @@ def uniform(self, *ends, **named):
     return torch.rand_like(self) * (given["to"] - given["from"]) + given["from"]
 
 
+# Writes to a diagonal
+
+
+def diagonal_scatter(self, src, offset=0, dim1=0, dim2=1):
+    """Where the diagonal is `src` is taken, spread over a matrix."""
+    matrices = self.movedim((dim1, dim2), (-2, -1))
+    rows, columns = matrices.shape[-2:]
+    places = torch.arange(columns) - torch.arange(rows)[:, None] == offset
+    spread = torch.diag_embed(src, offset)
+    size = spread.shape[-1]
+    # Beyond the diagonal, whose matrix is a square.
+    spread = torch.nn.functional.pad(spread, (0, max(0, columns - size), 0, max(0, rows - size)))
+    written = torch.where(places, spread[..., :rows, :columns], matrices)
+    return written.movedim((-2, -1), (dim1, dim2))
+
+
+def as_strided_scatter(self, src, size, stride, storage_offset=None):
+    """`fill_diagonal_` of a square writes so."""
+    is_square = self.dim() == 2 and self.shape[0] == self.shape[1]
+    if not is_square or storage_offset or list(size) != [len(self)]:
+        return NotImplemented
+    return diagonal_scatter(self, src) if list(stride) == [len(self) + 1] else NotImplemented
+
+
 # Recurrent networks
 
 
@@ -189,4 +213,6 @@ OWN = {
     aten.rnn_tanh.input: layers_of(aten.rnn_tanh.input, states=1),
     aten.uniform.default: uniform,
     aten.rrelu_with_noise_functional.default: rrelu_with_noise,
+    aten.diagonal_scatter.default: diagonal_scatter,
+    aten.as_strided_scatter.default: as_strided_scatter,
 }

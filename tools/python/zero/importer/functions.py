@@ -150,15 +150,16 @@ class Context:
 
 
 def is_derivative(call: Call) -> bool:
-    """Compares both gradients in float64, at random arguments of any sign and at
-    small ones above 0, wherever the derivative is finite."""
+    """Compares both gradients in float64, at random arguments of any sign, at small ones
+    above 0 and at large ones, with small and large gradients of the results, wherever the
+    derivative is finite."""
     generator = torch.Generator().manual_seed(0)
     start = [] if has_setup(call.function) else [Context()]
     compared = 0
-    for draw in (torch.randn, lambda *shape, **how: 0.1 * torch.rand(*shape, **how)):
+    for draw, scale in DRAWS:
         words = [argument_of(word, draw, generator) for word in call.arguments]
-        found = gradients(lambda *w: call.function.apply(*w), words)
-        wanted = gradients(lambda *w: call.function.forward(*start, *w), words)
+        found = gradients(lambda *w: call.function.apply(*w), words, scale)
+        wanted = gradients(lambda *w: call.function.forward(*start, *w), words, scale)
         for a, b in zip(found, wanted):
             finite = b.isfinite()
             compared += int(finite.sum())
@@ -167,16 +168,34 @@ def is_derivative(call: Call) -> bool:
     return compared > 0
 
 
+def small(shape, **how) -> torch.Tensor:
+    return 0.1 * torch.rand(shape, **how)
+
+
+def large(shape, **how) -> torch.Tensor:
+    return 30 * torch.randn(shape, **how)
+
+
+def far(shape, **how) -> torch.Tensor:
+    return 15 + 85 * torch.rand(shape, **how)
+
+
+# How arguments are drawn, and how large the gradients of the results are.
+DRAWS = ((torch.randn, 1.0), (small, 1.0), (large, 1.0), (far, 1.0), (torch.randn, -1e4))
+
+
 def argument_of(word: Any, draw: Callable, generator: torch.Generator) -> Any:
     if not isinstance(word, Argument):
         return word
+    if word.dtype == torch.bool and draw is not small:
+        return torch.rand(word.shape, generator=generator) < 0.5
     if not word.dtype.is_floating_point:
         return torch.ones(word.shape, dtype=word.dtype)
-    value = draw(*word.shape, dtype=torch.float64, generator=generator)
+    value = draw(word.shape, dtype=torch.float64, generator=generator)
     return value.requires_grad_(word.trained)
 
 
-def gradients(function: Callable, words: list[Any]) -> list[torch.Tensor]:
+def gradients(function: Callable, words: list[Any], scale: float) -> list[torch.Tensor]:
     """Of the sum of what `function` gives, with weights, for its tensors of floats."""
     leaves = [word for word in words if isinstance(word, torch.Tensor) and word.requires_grad]
     # Functions may change their arguments, which no leaf allows.
@@ -185,6 +204,6 @@ def gradients(function: Callable, words: list[Any]) -> list[torch.Tensor]:
     total = sum((leaf.sum() * 0 for leaf in leaves), torch.zeros(()))
     for result in results:
         if isinstance(result, torch.Tensor) and result.is_floating_point():
-            weights = torch.linspace(0.5, 1.5, result.numel()).reshape(result.shape)
+            weights = scale * torch.linspace(0.5, 1.5, result.numel()).reshape(result.shape)
             total = total + (result * weights).sum()
     return list(torch.autograd.grad(total, leaves))

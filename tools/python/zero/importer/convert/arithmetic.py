@@ -123,19 +123,36 @@ def div(b: Builder, self, other):
 @converts(
     "aten.div.Tensor_mode",
     "aten.div.Scalar_mode",
-    to="arith.divf and math.floor; arith.floordivsi",
+    to="arith.remf and math.floor, or math.trunc; arith.floordivsi",
 )
 def div_mode(b: Builder, self, other, rounding_mode):
     if rounding_mode is None:
         return div(b, self, other)
     x, y = promoted(b, self, other)
     if x.is_float:
-        kind = "math.floor" if rounding_mode == "floor" else "math.trunc"
-        return b.unary(kind, b.over(x, y))
+        return floored_floats(b, x, y) if rounding_mode == "floor" else truncated(b, x, y)
     return floored(b, x, y) if rounding_mode == "floor" else b.over(x, y)
 
 
-@converts("aten.floor_divide.default", to="math.floor; arith.divsi and a correction")
+def truncated(b: Builder, x: Value, y: Value) -> Value:
+    return b.unary("math.trunc", b.over(x, y))
+
+
+def floored_floats(b: Builder, x: Value, y: Value) -> Value:
+    """The quotient of what the remainder leaves, which is not that of a division that was
+    rounded: 9 for 1 // 0.1, as in Python. Without a gradient."""
+    x, y = b.stop(x), b.stop(y)
+    rest = b.binary("rem", x, y)
+    quotient = b.over(b.minus(x, rest), y)
+    differs = b.compare("lt", b.times(rest, y), 0)
+    quotient = b.minus(quotient, b.cast(differs, x.dtype))
+    down = b.unary("math.floor", quotient)
+    above = b.compare("gt", b.minus(quotient, down), 0.5)
+    whole = b.plus(down, b.cast(above, x.dtype))
+    return b.select(b.compare("eq", y, 0), b.over(x, y), whole)
+
+
+@converts("aten.floor_divide.default", to="arith.remf and math.floor; arith.divsi, corrected")
 def floor_divide(b: Builder, self, other):
     return div_mode(b, self, other, "floor")
 

@@ -177,10 +177,14 @@ def binary_cross_entropy(b: Builder, self, target, weight=None, reduction=MEAN):
         # PyTorch keeps logarithms at -100 or more.
         return b.binary("maximum", b.unary("math.log", x), -100.0)
 
-    one = b.like(self, 1)
-    yes = b.times(target, clipped_log(self))
-    no = b.times(b.minus(one, target), clipped_log(b.minus(one, self)))
-    rows = b.negative(b.plus(yes, no))
+    p, one = b.stop(self), b.like(self, 1)
+    rest = b.minus(one, p)
+    yes = b.times(target, clipped_log(p))
+    no = b.times(b.minus(one, target), clipped_log(rest))
+    # The gradient is PyTorch's, which no logarithm that was clipped has.
+    spread = b.binary("maximum", b.times(p, rest), 1e-12)
+    slope = b.stop(b.over(b.minus(p, target), spread))
+    rows = b.plus(b.negative(b.plus(yes, no)), b.times(b.minus(self, p), slope))
     return reduced(b, rows if weight is None else b.times(rows, weight), reduction)
 
 

@@ -33,14 +33,21 @@ class Mask:
 
     hidden: torch.Tensor
     added: torch.Tensor
+    # The sum of all constants, as the model has them.
+    finite: torch.Tensor
     data: Node | None = None
+    # Whether a number that is finite stands in the place of scores.
+    replaces: bool = False
 
-    def hide(self, where: torch.Tensor) -> None:
+    def hide(self, where: torch.Tensor, value: float) -> None:
         self.hidden = self.hidden | where
+        self.finite = self.finite.masked_fill(where, value)
+        self.replaces |= value > -math.inf
 
     def add(self, values: torch.Tensor) -> None:
-        self.hide(values <= HIDES)
+        self.hidden = self.hidden | (values <= HIDES)
         self.added = self.added + values.masked_fill(values <= HIDES, 0)
+        self.finite = self.finite + values
 
 
 def rewrite(captured: Captured) -> None:
@@ -67,10 +74,13 @@ def match(captured: Captured, product: Node):
     if len(weights.args) > 2 and weights.args[2] not in (None, dtype_of(v)):
         return None
     empty = torch.zeros((1, 1, *shape_of(weights)[2:]))
-    mask = Mask(empty.bool(), empty)
+    mask = Mask(empty.bool(), empty, empty)
     scores, scale = unscaled(captured, unmasked(captured, weights.args[0], mask))
     # A row that sees nothing is a mean of all values where what hides is finite.
     if scores is None or bool(mask.hidden.all(-1).any()):
+        return None
+    # Data may hide what constants leave, and scores that are replaced have no gradient.
+    if mask.data is not None and mask.replaces:
         return None
     q, k = scores.args[0], transposed(scores.args[1])
     if k is None or any(shape_of(x)[:2] != shape_of(q)[:2] for x in (k, v)):
@@ -95,9 +105,10 @@ def unmasked(captured: Captured, node: Any, mask: Mask) -> Any:
         if is_call(node, aten.add.Tensor):
             inner = added_to(captured, node, mask)
         elif is_call(node, aten.masked_fill.Scalar) and node.args[2] <= HIDES:
-            inner = hidden_in(captured, node.args[0], node.args[1], mask, invert=False)
+            inner = hidden_in(captured, *node.args[:2], mask, node.args[2], invert=False)
         elif is_call(node, aten.where.self) and hides(captured, node.args[2]):
-            inner = hidden_in(captured, node.args[1], node.args[0], mask, invert=True)
+            value = scalar(captured, node.args[2])
+            inner = hidden_in(captured, node.args[1], node.args[0], mask, value, invert=True)
         else:
             return node
         if inner is None:
@@ -135,12 +146,14 @@ def leads_to_product(node: Any) -> bool:
     return is_call(node, *PRODUCTS)
 
 
-def hidden_in(captured: Captured, inner: Any, where: Any, mask: Mask, invert: bool) -> Any:
+def hidden_in(
+    captured: Captured, inner: Any, where: Any, mask: Mask, value: float, invert: bool
+) -> Any:
     constant = captured.constants.get(where) if isinstance(where, Node) else None
     if not isinstance(constant, torch.Tensor) or not isinstance(inner, Node):
         return None
     constant = constant.to(torch.bool)
-    mask.hide(~constant if invert else constant)
+    mask.hide(~constant if invert else constant, value)
     return inner
 
 
@@ -169,12 +182,13 @@ def mask_node(captured: Captured, mask: Mask) -> Node | None:
     plain = not bool(mask.hidden.any()) and not bool(mask.added.any())
     if plain:
         return mask.data
-    if mask.data is None and not bool(mask.added.any()):
+    if mask.data is not None:
+        # As finite as it is: both together may hide a row, which is then a mean.
+        constant = constant_node(captured, mask.finite)
+        return captured.graph.call_function(aten.add.Tensor, (mask.data, constant))
+    if not bool(mask.added.any()):
         return constant_node(captured, ~mask.hidden)
-    added = constant_node(captured, mask.added.masked_fill(mask.hidden, -math.inf))
-    if mask.data is None:
-        return added
-    return captured.graph.call_function(aten.add.Tensor, (mask.data, added))
+    return constant_node(captured, mask.added.masked_fill(mask.hidden, -math.inf))
 
 
 def constant_node(captured: Captured, value: torch.Tensor) -> Node:

@@ -1,0 +1,207 @@
+"""Imports beside PyTorch with other batches than the one that was traced: what its values
+have not shown must hold as well."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from torch import tensor as t
+from torch.nn import functional as F
+
+import zero
+
+STILL = {"optimizer": {"type": "SGD", "params": {"lr": 0.0}}, "gradient_clipping": 0.0}
+LOWEST = torch.finfo(torch.float32).min
+
+
+class Module(nn.Module):
+    """A function of a parameter of ones and of the batch."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.w, self.function = nn.Parameter(torch.ones(4)), function
+
+    def forward(self, **batch):
+        return self.function(self.w, **batch)
+
+
+def compare(function, example: dict, *others: dict) -> None:
+    module = Module(function)
+    with zero.compile(module, example, config=STILL, check=True) as step:
+        for batch in others:
+            module.w.grad = None
+            wanted = module(**batch)
+            wanted.backward()
+            step.backward(batch)
+            found = torch.from_numpy(step.gradient("w"))
+            torch.testing.assert_close(found, module.w.grad, rtol=1e-4, atol=1e-6)
+            assert step.update() == pytest.approx(wanted.item(), rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("weighted", (False, True))
+def test_saturated_probabilities(weighted):
+    def loss(w, x, y):
+        weight = y + 0.5 if weighted else None
+        return F.binary_cross_entropy(torch.sigmoid(x * w), y, weight)
+
+    compare(
+        loss,
+        {"x": torch.randn(4), "y": t([0.0, 1, 1, 0])},
+        {"x": t([17.0, 1, -1, 2]), "y": t([1.0, 1, 0, 0])},
+        {"x": t([-40.0, 1, -1, 2]), "y": t([1.0, 1, 0, 0])},
+        {"x": t([110.0, -110, 1, 2]), "y": t([0.0, 1, 0.3, 0])},
+    )
+
+
+@pytest.mark.parametrize("exponents", (torch.arange(4), torch.arange(4.0)))
+def test_powers_of_zero(exponents):
+    def loss(w, x):
+        return ((x * w)[:, None] ** exponents).sum()
+
+    compare(loss, {"x": torch.rand(4) + 0.1}, {"x": t([0.0, 1, 2, 3])}, {"x": t([-2.0, 0, 0, 1])})
+
+
+@pytest.mark.parametrize("divisor", (0.1, -0.3))
+def test_quotients_rounded_down(divisor):
+    compare(
+        lambda w, x: (torch.div(x, divisor, rounding_mode="floor") * w).sum(),
+        {"x": torch.randn(4)},
+        {"x": t([1.0, 0.6, 0.25, 0.9])},
+        {"x": t([-1.0, -0.6, 0.3, 0.0])},
+        {"x": torch.randn(4) * 10},
+    )
+
+
+def filled_below(a, m, hidden):
+    return a.masked_fill(hidden, -1e9) + (1 - m[:, None, None]) * -1e9
+
+
+def added_both(a, m, hidden):
+    return a + hidden * -1e9 + (1 - m[:, None, None]) * -1e9
+
+
+def filled_above(a, m, hidden):
+    return (a + (1 - m[:, None, None]) * -1e9).masked_fill(hidden, -1e9)
+
+
+def lowest(a, m, hidden):
+    return torch.where(hidden, LOWEST, a) + (1 - m[:, None, None]) * LOWEST
+
+
+@pytest.mark.parametrize("masked", (filled_below, added_both, filled_above, lowest))
+def test_rows_that_finite_masks_hide(masked):
+    """Queries all of whose keys are padding look at them and at later ones alike."""
+    hidden = torch.triu(torch.ones(5, 5, dtype=torch.bool), 1)
+
+    def loss(w, x, m):
+        q = x * w
+        scores = masked(q @ q.transpose(-1, -2) / 2, m, hidden)
+        return (scores.softmax(-1) @ x)[:, 0, :, 0].square().mean()
+
+    x = torch.randn(3, 2, 1, 5, 4, generator=torch.Generator().manual_seed(1))
+    compare(
+        loss,
+        {"x": x[0], "m": torch.ones(2, 5)},
+        {"x": x[1], "m": t([[0.0, 0, 1, 1, 1], [1, 1, 1, 1, 1]])},
+        {"x": x[2], "m": t([[1.0, 1, 1, 0, 0], [0, 0, 0, 0, 1]])},
+    )
+
+
+class Exp(torch.autograd.Function):
+    """Its gradient is bounded far away only, as in NeRF."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.exp()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0].clamp(max=15).exp()
+
+
+class Clipped(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g.clamp(-10, 10)
+
+
+class Masked(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, mask):
+        ctx.save_for_backward(mask)
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0], None
+
+
+@pytest.mark.parametrize(
+    "function",
+    (
+        lambda w, x: Exp.apply(w * x).mean(),
+        lambda w, x: Clipped.apply(w * x).square().sum(),
+        lambda w, x: Masked.apply(w * x, x < 9).sum(),
+    ),
+)
+def test_gradients_of_ones_own_that_differ_elsewhere(function):
+    with pytest.raises(zero.CannotImport, match="whose backward is not the derivative"):
+        zero.export(Module(function), {"x": torch.rand(4)})
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.save_for_backward(x, scale)
+        return x * scale
+
+    @staticmethod
+    def backward(ctx, g):
+        x, scale = ctx.saved_tensors
+        return g * scale, (g * x).sum()
+
+
+def test_a_gradient_of_ones_own_for_a_scalar():
+    loss = lambda w, x: Scaled.apply(x, w.sum()).sum()  # noqa: E731
+    compare(loss, {"x": torch.randn(4)}, {"x": torch.randn(4)})
+
+
+@pytest.mark.parametrize(
+    "added",
+    (
+        lambda i, v: torch.zeros(4, dtype=torch.long).index_add(0, i, v),
+        lambda i, v: torch.zeros(4, dtype=torch.long).scatter_add(0, i, v),
+        lambda i, v: torch.zeros(4, dtype=torch.long).index_put((i,), v, accumulate=True),
+    ),
+)
+def test_sums_of_integers_at_positions(added):
+    example = {"i": t([0, 1, 1]), "v": t([5, 6, 7])}
+    with pytest.raises(zero.CannotImport, match="beyond the 24 bits of a sum"):
+        zero.export(Module(lambda w, i, v: (added(i, v) * w).sum()), example)
+    compare(
+        lambda w, i, v: (added(i, v.clamp(0, 9)) * w).sum(),
+        example,
+        {"i": t([3, 3, 3]), "v": t([9, 12, 7])},
+    )
+    compare(lambda w, i, v: (added(i, torch.ones_like(v)) * w).sum(), example, example)
+
+
+@pytest.mark.parametrize(
+    "function",
+    (
+        lambda w, x: (x * w).square().fill_diagonal_(-9e15).logsumexp(1).mean(),
+        lambda w, x: ((x * w).T @ x).clone().fill_diagonal_(0).sum(),
+        lambda w, x: torch.diagonal((x * w).T @ x).add_(-1).pow_(2).sum(),
+        lambda w, x: torch.diagonal_scatter(x * w, x[0] * w, 0).square().sum(),
+        lambda w, x: torch.diagonal_scatter((x * w)[:3], (w * 2)[:2], 2).square().sum(),
+        lambda w, x: torch.diagonal_scatter((x * w)[:, :3], (w * 2)[:3], -1).square().sum(),
+    ),
+)
+def test_writes_to_a_diagonal(function):
+    compare(function, {"x": torch.randn(4, 4)}, {"x": torch.randn(4, 4)})
