@@ -165,7 +165,9 @@ void Session::checkStarted() const {
     throw StateError("'" + own.name +
                      "' was compiled from a model with weights, and this run "
                      "has new values instead: give it 'weights', load a "
-                     "checkpoint, or set parameters first");
+                     "checkpoint, or set all parameters first, of which " +
+                     std::to_string(given.size()) + " of " +
+                     std::to_string(own.parameters.size()) + " are set");
 }
 
 //===----------------------------------------------------------------------===//

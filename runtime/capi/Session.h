@@ -20,6 +20,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -198,6 +199,7 @@ private:
   /// Whether the values are those that the run is to start from: a model with
   /// weights has none of them before it was given some.
   bool isStarted = true;
+  std::set<std::string> given; ///< the parameters that the caller has set
   Failure failure; ///< of the ranks
   RankTeam team;   ///< the last: its threads use the rest
 };

@@ -131,7 +131,8 @@ void Session::setParameter(const std::string &name, const float *values,
     rank.stale = true;
   });
   forgetChecked();
-  isStarted = true;
+  given.insert(name);
+  isStarted |= given.size() == own.parameters.size();
 }
 
 /// A caller has changed states, of which checks have hashes.
@@ -291,8 +292,6 @@ void Session::setLocal(int rank, const std::string &name,
       zrt::setGradient(own, arenas, number, parameter, piece.element,
                        piece.count, copyFrom(all.data()));
     });
-  if (what != kGradient)
-    isStarted = true;
 }
 
 /// The values of the start, or what the caller has set since.

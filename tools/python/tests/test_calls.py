@@ -111,6 +111,34 @@ def test_odd_arguments_are_named():
             step.set_learning_rate("1e-3")
 
 
+def test_an_update_that_is_skipped_is_told_once():
+    """Without a loss scale, where the next update is skipped as well."""
+    batch = mlp_batch()
+    batch["x"][0, 0] = numpy.inf
+    with compile_mlp() as step, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        step(mlp_batch())
+        assert not told
+        step(batch)
+        step.backward(batch)
+        step.update()
+    assert [str(each.message)[:27] for each in told] == ["update 2 was skipped, as a "]
+
+
+def test_what_f32_cannot_hold_is_refused():
+    with compile_mlp() as step:
+        for large in (numpy.full((3, 1), 1e300), torch.full((3, 1), 1e300, dtype=torch.float64)):
+            with pytest.raises(zero.ArgumentError, match="'fc1.w' of type float64 has a finite va"):
+                step.set_parameter("fc1.w", large)
+            with pytest.raises(zero.ArgumentError, match="has a finite value that is too large"):
+                step.set_optimizer_state("fc1.w", "exp_avg", large)
+        for odd in (numpy.zeros((3, 1), numpy.complex64), numpy.full((3, 1), "1.5")):
+            with pytest.raises(zero.ArgumentError, match="wanted numbers that f32 holds"):
+                step.set_parameter("fc1.w", odd)
+        step.set_parameter("fc1.w", torch.ones(3, 1, dtype=torch.bfloat16))
+        step.set_parameter("fc1.w", [[1], [2], [numpy.inf]])
+
+
 def test_names_of_a_tied_parameter_agree():
     torch = pytest.importorskip("torch")
     module = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 4))

@@ -174,8 +174,16 @@ def as_floats(name: str, value: Any) -> numpy.ndarray:
     """The values as dense f32, copied only where they are not that already."""
     check_array(name, value)
     if _is_torch(value):
-        value = value.detach().cpu().float()
-    return numpy.ascontiguousarray(value, dtype=numpy.float32).reshape(numpy.shape(value))
+        value = value.detach().cpu()
+        value = (value.float() if str(value.dtype) == "torch.bfloat16" else value).numpy()
+    value = numpy.asarray(value)
+    if value.dtype.kind not in "fiub":
+        raise ArgumentError(f"'{name}' is given as {value.dtype}, wanted numbers that f32 holds")
+    with numpy.errstate(over="ignore"):
+        result = numpy.ascontiguousarray(value, dtype=numpy.float32).reshape(value.shape)
+    overflows = bool((numpy.isinf(result) & numpy.isfinite(value)).any())
+    _check_finite(name, overflows, value.dtype.name, "float32")
+    return result
 
 
 def bytes_of(value: Any) -> bytes:

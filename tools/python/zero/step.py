@@ -91,6 +91,7 @@ class Step:
         self._lock = threading.RLock()
         self._seed = seed
         self._checks_itself = self_check > 0
+        self._has_told = False
         for name, value, limit in (
             ("seed", seed, 2**64),
             ("threads", threads, 2**31),
@@ -184,7 +185,21 @@ class Step:
         finally:  # An update that fails may have told why before.
             if self._checks_itself:
                 self._tell_notices()
+        self._tell_skipped(4)
         return self._report.loss
+
+    def _tell_skipped(self, level: int) -> None:
+        """Of an update without a loss scale, once: nothing makes the next one another."""
+        found = self._report
+        if not found.skipped or self._has_told or found.loss_scale != 1:
+            return
+        self._has_told = True
+        warnings.warn(
+            f"update {found.update} was skipped, as a gradient is inf or NaN: nothing has changed, "
+            "and the same batch is skipped again",
+            RuntimeWarning,
+            stacklevel=level,
+        )
 
     def _tell_notices(self) -> None:
         notices = ctypes.c_char_p()
@@ -223,6 +238,7 @@ class Step:
     def update(self) -> float:
         """The second part: clips and updates. Returns the loss, as `step(batch)`."""
         self._call("zero_run_update", ctypes.byref(self._report))
+        self._tell_skipped(3)
         return self._report.loss
 
     def evaluate(self, batch: Batch) -> float:
