@@ -187,7 +187,7 @@ POSITIONS = {
     ),
     "integer_copy": lambda w, x, i: w * i.index_copy(1, i[1, :1] % 6, i[:, 2:3]),
     "integer_add": lambda w, x, i: (
-        w.sin() * torch.zeros(6, dtype=torch.long).index_add(0, i[0], i[1])
+        w.sin() * torch.zeros(6, dtype=torch.long).index_add(0, i[0], i[1] % 100)
     ),
     "scatter_src": lambda w, x, i: w.scatter(0, torch.tensor([[2] * 6]), 2 * w[:1] * x[:1]),
     "amax": lambda w, x, i: w.scatter_reduce(1, i, 2 * w, "amax"),

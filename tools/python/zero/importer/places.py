@@ -55,9 +55,9 @@ def module_path(path: str) -> str:
 
 
 def shortened(file: str) -> str:
-    """Relative to the working directory or to the installed packages."""
+    """Relative to the installed packages, or to the working directory, which they may be in."""
     here = os.getcwd() + os.sep
-    for folder in (here, *(library + os.sep for library in LIBRARIES)):
+    for folder in (*(library + os.sep for library in LIBRARIES), here):
         if file.startswith(folder):
             return file[len(folder) :]
     return file
