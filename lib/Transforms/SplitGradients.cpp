@@ -244,6 +244,16 @@ Settings SplitGradients::getSettings(PlanningAttr planning) {
           contiguous || planning.getContiguous()};
 }
 
+/// Nothing travels of what one rank has alone, which is stored whole; and
+/// stages of a pipeline have what they share in the same segments, though one
+/// of them may make no blocks of it.
+static bool isMadeWhole(ParameterOp parameter, const MeshAxes &mesh,
+                        TrainingAttr training) {
+  AxesAttr over = mesh.all.without(parameter.getCutAxes(mesh.ranks));
+  return parameter.getStages() ||
+         (over.getSize() == 1 && !training.getKeepTrivial());
+}
+
 void SplitGradients::runOnOperation() {
   FailureOr<StepOp> step = getConfiguredSchedule(getOperation());
   if (failed(step))
@@ -254,11 +264,16 @@ void SplitGradients::runOnOperation() {
     return;
   Block &block = step->getRegionOp<MicroOp>().getBody().front();
   Settings settings = getSettings(training.getPlanning());
+  const MeshAxes mesh = getMesh(getOperation(), training);
+  SymbolTable symbols(getOperation());
   SmallVector<GradientOp> large;
   for (auto gradient : block.getOps<GradientOp>())
     if (auto type = cast<RankedTensorType>(gradient.getValue().getType());
         !gradient.isBlock() && gradient->use_empty() &&
-        type.getNumElements() > settings.bucketElements)
+        type.getNumElements() > settings.bucketElements &&
+        !isMadeWhole(
+            symbols.lookup<ParameterOp>(gradient.getParameterAttr().getAttr()),
+            mesh, training))
       large.push_back(gradient);
   BlockBuilder builder(block, Handles(*step));
   for (GradientOp gradient : large)

@@ -66,7 +66,8 @@ def SplitGradients : Pass<"zero-split-gradients", "::mlir::ModuleOp"> {
     - Leaves: blocks that divide evenly over the ranks, in order; `zero-partition` makes
       a segment of each.
     - Not done here: stages 0 and 1 where they store gradients whole and reduce
-      them once an update.
+      them once an update; parameters that a rank has alone, such as experts on an axis of
+      all ranks; and those that stages of a pipeline share.
 
     ```mlir
     %dw = nn.matmul %x, %dy transpose_a : ... -> tensor<8x6xf32>              // before
