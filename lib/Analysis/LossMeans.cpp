@@ -169,9 +169,8 @@ bool Means::isSum(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || !isData(value) || !isScalar(value))
     return false;
-  if (auto reduce = dyn_cast<nn::ReduceOp>(op))
-    return reduce.getKind() == nn::Reduction::Sum ||
-           reduce.getKind() == nn::Reduction::Mean;
+  if (nn::addsUp(op))
+    return true;
   if (auto counted = dyn_cast<CountedMeanOpInterface>(op))
     return counted.isSum() && !isCountedMean(op);
   if (auto product = dyn_cast<arith::MulFOp>(op))

@@ -104,6 +104,12 @@ ReduceOp nn::findSum(Value number) {
   return sum;
 }
 
+bool nn::addsUp(Operation *op) {
+  auto reduce = dyn_cast<ReduceOp>(op);
+  return reduce && (reduce.getKind() == Reduction::Sum ||
+                    reduce.getKind() == Reduction::Mean);
+}
+
 CountedElements nn::findCounted(Value number) {
   ReduceOp sum = findSum(number);
   Value ones = sum ? integerOf(sum.getX()) : Value();

@@ -22,6 +22,10 @@ Value buildCount(OpBuilder &builder, Location loc,
 /// of at most 1; null where it is something else.
 ReduceOp findSum(Value number);
 
+/// Whether `op` adds up elements, or takes the mean of as many as its shapes
+/// say.
+bool addsUp(Operation *op);
+
 /// The elements that `number`, such a sum, is the number of; null where it is
 /// another sum.
 zero::CountedElements findCounted(Value number);
