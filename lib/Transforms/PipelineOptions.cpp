@@ -73,6 +73,20 @@ std::string ZeroPipelineOptions::write(StringRef key, StringRef value) {
   return (" " + key + "=" + quote + value + quote).str();
 }
 
+std::string ZeroPipelineOptions::findContradiction(StringRef text,
+                                                   StringRef key,
+                                                   StringRef value) {
+  while (!text.trim().empty()) {
+    StringRef option = takeOption(text);
+    if (option.split('=').first == key &&
+        option != StringRef(write(key, value)).trim())
+      return ("the option '" + option + "' of --pipeline contradicts --" + key +
+              "=" + value + ": give one of them")
+          .str();
+  }
+  return "";
+}
+
 std::unique_ptr<ZeroPipelineOptions>
 ZeroPipelineOptions::read(StringRef text, std::string &error) {
   auto options = std::make_unique<ZeroPipelineOptions>();

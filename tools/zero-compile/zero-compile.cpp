@@ -126,12 +126,17 @@ LogicalResult fail(const llvm::Twine &message) {
   return failure();
 }
 
-/// The options of zero-pipeline that the command line means.
-std::string pipelineText() {
+/// The options of zero-pipeline that the command line means; `error` is set
+/// where it means two things.
+std::string pipelineText(std::string &error) {
   std::string text = pipeline;
   auto add = [&](StringRef key, const std::string &value) {
-    if (!value.empty())
-      text += zero::ZeroPipelineOptions::write(key, value);
+    if (value.empty())
+      return;
+    if (error.empty() && key != "set") // keys add up
+      error =
+          zero::ZeroPipelineOptions::findContradiction(pipeline, key, value);
+    text += zero::ZeroPipelineOptions::write(key, value);
   };
   add("config", config);
   add("stage", stage);
@@ -148,7 +153,10 @@ std::string pipelineText() {
 /// Runs the passes; the configuration that they follow.
 FailureOr<zero::TrainConfig> runPipeline(ModuleOp module) {
   std::string error;
-  auto options = zero::ZeroPipelineOptions::read(pipelineText(), error);
+  const std::string text = pipelineText(error);
+  if (!error.empty())
+    return fail(error);
+  auto options = zero::ZeroPipelineOptions::read(text, error);
   if (!options)
     return fail(error);
   if (target.getNumOccurrences())
