@@ -182,6 +182,12 @@ static void refuseCheckpoint(const std::string &folder) {
                                       "folder that holds it");
 }
 
+/// A name that may be the content of any file.
+static std::string shortened(const std::string &name) {
+  constexpr size_t kMost = 80;
+  return name.size() <= kMost ? name : name.substr(0, kMost) + "...";
+}
+
 /// Throws where a folder has something, and no complete checkpoint.
 static void refuseNone(const std::string &folder, const Checkpoints &found) {
   const std::string advice =
@@ -200,7 +206,8 @@ static void refuseNone(const std::string &folder, const Checkpoints &found) {
                              advice);
   if (const auto name = readPointer(folder))
     throw std::runtime_error(inFolder(folder, kPointerName) + " names '" +
-                             *name + "', and there is no checkpoint" + advice);
+                             shortened(*name) +
+                             "', and there is no checkpoint" + advice);
 }
 
 std::optional<FoundCheckpoint>
@@ -226,7 +233,7 @@ zrt::takeNewest(const std::string &folder, std::vector<std::string> &remarks) {
   const auto name = readPointer(folder);
   if (name && (updateOf(*name) < 0 || updateOf(*name) > update))
     remarks.push_back(inFolder(folder, kPointerName) + " names " +
-                      (name->empty() ? "nothing" : *name) +
+                      (name->empty() ? "nothing" : shortened(*name)) +
                       ", which is not there or not complete; the newest "
                       "complete checkpoint is taken");
   return newest;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <stdexcept>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -57,6 +58,10 @@ std::string zrt::describeError(int number) {
   return number == EFBIG
              ? text + ": raise the limit on the size of files (ulimit -f)"
              : text;
+}
+
+bool FileHandle::lock() const {
+  return ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
 uint64_t FileHandle::size() const {

@@ -24,6 +24,10 @@ public:
   FileHandle &operator=(FileHandle &&other) noexcept;
   ~FileHandle();
 
+  /// Keeps others from locking the file while this is open; false where another
+  /// process of whatever machine has. A file system without locks gives none.
+  bool lock() const;
+
   uint64_t size() const;
   void resize(uint64_t bytes) const;
   /// All `count` bytes at `offset`, or an exception.

@@ -1,9 +1,9 @@
 #include "report/Metrics.h"
 
-#include "io/FileHandle.h"
 #include "report/Report.h"
 
 #include <cerrno>
+#include <fcntl.h>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -33,9 +33,25 @@ static void cutAfter(const std::string &path, int64_t updates) {
   std::filesystem::resize_file(path, kept, error);
 }
 
+/// Two runs that write lines would tear them.
+static FileHandle lockFile(const std::string &path) {
+  std::error_code none;
+  const auto status = std::filesystem::status(path, none);
+  if (std::filesystem::exists(status) &&
+      !std::filesystem::is_regular_file(status))
+    return {};
+  FileHandle handle(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (!handle.lock())
+    throw std::runtime_error("'" + path +
+                             "': another run writes its metrics there: wait "
+                             "for its end, or name another file");
+  return handle;
+}
+
 Metrics::Metrics(const std::string &path, const Program &program,
                  uint64_t tokensPerUpdate, int64_t updates)
-    : path(path), program(program), tokensPerUpdate(tokensPerUpdate) {
+    : path(path), lock(lockFile(path)), program(program),
+      tokensPerUpdate(tokensPerUpdate) {
   if (updates > 0)
     cutAfter(path, updates);
   file.open(path, updates > 0 ? std::ios::app : std::ios::trunc);

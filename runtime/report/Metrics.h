@@ -3,6 +3,7 @@
 #define ZERO_RUNTIME_REPORT_METRICS_H
 
 #include "engine/Trainer.h"
+#include "io/FileHandle.h"
 
 #include <fstream>
 
@@ -12,7 +13,7 @@ class Metrics {
 public:
   /// Begins a new file; where the run goes on after `updates` updates of an
   /// earlier one, keeps the lines of these. Throws std::runtime_error where
-  /// `path` cannot be written.
+  /// `path` cannot be written, or another run writes there.
   Metrics(const std::string &path, const Program &program,
           uint64_t tokensPerUpdate, int64_t updates = 0);
 
@@ -28,6 +29,7 @@ private:
   void writeLine(const std::string &line);
 
   std::string path;
+  FileHandle lock; ///< of a file; nothing else has one
   std::ofstream file;
   const Program &program;
   uint64_t tokensPerUpdate;

@@ -56,6 +56,11 @@ void zrt::checkDump(Options &options, const Program &program) {
   std::sort(options.dump.begin(), options.dump.end());
   options.dump.erase(std::unique(options.dump.begin(), options.dump.end()),
                      options.dump.end());
+  for (const std::string &name : options.dump)
+    for (const std::string &other : options.dump)
+      if (name.rfind(other + "/", 0) == 0)
+        throw UsageError("--dump: '" + name + "' may be a state of '" + other +
+                         "' as well: write the two in two files");
   if (options.dumpUpdate == 0)
     options.dumpUpdate = options.steps;
   if (options.dumpUpdate < 1 || options.dumpUpdate > options.steps)
