@@ -110,8 +110,15 @@ LogicalResult Configure::verifyModel(const TrainConfig &resolved) {
              << " to the compiler, with --mesh or zero.mesh, and leave them "
                 "out here";
   llvm::StringSet<> groups;
-  for (ParameterOp parameter : getOperation().getOps<ParameterOp>())
+  for (ParameterOp parameter : getOperation().getOps<ParameterOp>()) {
     groups.insert(parameter.getGroup());
+    // Nothing shows that what is behind them has no gradient.
+    if (parameter.getRows())
+      return parameter.emitOpError("says how many of its rows are padding, "
+                                   "which zero-pad-vocabulary makes; leave "
+                                   "'rows' out, and set "
+                                   "zero.vocabulary_multiple");
+  }
   for (const ParameterGroupConfig &group : resolved.parameterGroups)
     if (!groups.contains(group.name))
       return emitError(getOperation().getLoc())

@@ -200,8 +200,8 @@ private:
   /// weights has none of them before it was given some.
   bool isStarted = true;
   std::set<std::string> given; ///< the parameters that the caller has set
-  Failure failure; ///< of the ranks
-  RankTeam team;   ///< the last: its threads use the rest
+  Failure failure;             ///< of the ranks
+  RankTeam team;               ///< the last: its threads use the rest
 };
 
 struct Session::Rank {

@@ -83,10 +83,10 @@ private:
   bool isMove(const std::string &name) const {
     if (name == "nn.transpose" || name == "zero.copy")
       return true;
-    return hasParts && (name == "tensor.extract_slice" ||
-                        name == "tensor.insert_slice" ||
-                        name == "tensor.concat" || name == "tensor.pad" ||
-                        name == "nn.broadcast" || name == "nn.split");
+    return hasParts &&
+           (name == "tensor.extract_slice" || name == "tensor.insert_slice" ||
+            name == "tensor.concat" || name == "tensor.pad" ||
+            name == "nn.broadcast" || name == "nn.split");
   }
 
   bool hasParts;

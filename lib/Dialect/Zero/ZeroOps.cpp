@@ -278,10 +278,15 @@ LogicalResult YieldOp::verify() {
                                  << getValues().size() - 1 << " after the loss";
   llvm::SmallDenseSet<Attribute> seen; // (C3)
   seen.insert(StringAttr::get(getContext(), "loss"));
-  for (unsigned i = 0; i < names; ++i)
-    if (Attribute name = (*getOutputs())[i]; !seen.insert(name).second)
+  for (unsigned i = 0; i < names; ++i) {
+    auto name = cast<StringAttr>((*getOutputs())[i]);
+    if (!seen.insert(name).second)
       return emitOpError("has two outputs named ")
              << name << "; the loss is named \"loss\"";
+    if (name.empty() || name.getValue() == "__metadata__")
+      return emitOpError("has an output named ")
+             << name << ", as no tensor in a file can be; give it another one";
+  }
   return success();
 }
 

@@ -84,6 +84,20 @@ zero.step @yield_c3_loss(%x: tensor<f32>) {
 
 // -----
 
+zero.step @yield_c3_metadata(%x: tensor<f32>) {
+  // expected-error @+1 {{has an output named "__metadata__", as no tensor in a file can be; give it another one}}
+  zero.yield %x, %x outputs ["__metadata__"] : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+zero.step @yield_c3_nameless(%x: tensor<f32>) {
+  // expected-error @+1 {{has an output named ""}}
+  zero.yield %x, %x outputs [""] : tensor<f32>, tensor<f32>
+}
+
+// -----
+
 zero.step @load_c1(%x: tensor<f32>) {
   // expected-error @+1 {{names @missing, which is no 'zero.parameter'}}
   %w = zero.load @missing : tensor<4xf32>

@@ -311,7 +311,8 @@ def Zero_YieldOp : Zero_Op<"yield", [Terminator, AttrSizedOperandSegments,
     - (C1) the first operand is the loss, a `tensor<f32>` (or `tensor<f64>`), unless
       the module is a stage of a pipeline before the last.
     - (C2) `outputs` names the operands after the first, one each.
-    - (C3) no two outputs have one name; that of the first is `loss`.
+    - (C3) no two outputs have one name, that of the first is `loss`, and none is empty or
+      `__metadata__`.
 
     ```mlir
     zero.yield %loss : tensor<f32>
