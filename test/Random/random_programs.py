@@ -15,6 +15,7 @@ operation and no setting that is not needed to show the same, and `*.sh`, which 
 
 import argparse
 import collections
+import contextlib
 import math
 import os
 import random
@@ -266,8 +267,9 @@ def main():
         for number in numbers:
             programs.write(number)
         return
-    for number in numbers:
-        counts[programs.run(number)] += 1
+    with contextlib.suppress(KeyboardInterrupt):  # What was tried by then counts.
+        for number in numbers:
+            counts[programs.run(number)] += 1
     print(
         f"{counts['equal']} equal, {counts['refused']} refused, {counts['found']} findings"
     )

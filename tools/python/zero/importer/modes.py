@@ -79,7 +79,13 @@ def changes_by_call(module: nn.Module) -> str:
     where there is none."""
     for path, part in module.named_modules():
         for name in ("train", "eval"):
-            if name in vars(part) or getattr(type(part), name) is not getattr(nn.Module, name):
+            method = getattr(type(part), name)
+            # That of transformers changes nothing but kernels from its hub.
+            is_known = method is getattr(nn.Module, name) or (
+                method.__module__ == "transformers.modeling_utils"
+                and not getattr(part, "use_kernels", False)
+            )
+            if name in vars(part) or not is_known:
                 return path or type(part).__name__
     return ""
 
