@@ -238,7 +238,7 @@ LogicalResult Values::visitScatter(ScatterValueOp op) {
     return failure();
   State state = statesOf(op.getValue()).front();
   if (op.getCut().getOver() == axis) {
-    if (state.kind != State::Term)
+    if (state.kind != State::Term && !state.isOfRange)
       return op.emitOpError("over ")
              << axis << " adds up what is " << describe(state)
              << ", wanted the terms of a sum";
@@ -452,8 +452,8 @@ LogicalResult Values::visitAllToAll(AllToAllOp op) {
     give(op.getPending(), State::of(State::Terms));
     return success();
   }
-  if (state.kind == State::Term && !isOfSamples() && !isOfAllSamples(state) &&
-      hasRanks) {
+  if ((state.kind == State::Term || state.isOfRange) && !isOfSamples() &&
+      !isOfAllSamples(state) && hasRanks) {
     State terms = State::of(State::Terms);
     terms.stride = state.stride ? state.stride : strideOf(op.getValue(), 0);
     give(op.getPending(), terms);
