@@ -79,6 +79,11 @@ void OptimizerReader::readOptimizer() {
   constexpr StringRef typeKey = "optimizer.type";
   std::string type = values.text(typeKey);
   std::string lower = StringRef(type).lower();
+  constexpr StringRef mode = "optimizer.params.adam_w_mode";
+  if (lower == "adamw" && !values.boolean(mode))
+    reporter.remark(mode, "changes nothing here: the decay of \"AdamW\" is "
+                          "always decoupled, and that of \"Adam\" is not with "
+                          "it");
   if (lower == "adam" && values.boolean("optimizer.params.adam_w_mode"))
     lower = "adamw";
   const OptimizerRule *rule = findOptimizerRule(lower);

@@ -81,6 +81,14 @@ void mlir::zero::readLossScale(const ConfigValues &values, Reporter &reporter,
     reporter.error("fp16.initial_scale_power",
                    "2^" + Twine(power) + " is no f32; give at most 126");
   scale.dynamic = fixed == 0;
+  if (!scale.dynamic)
+    for (StringRef other :
+         {"fp16.initial_scale_power", "fp16.loss_scale_window",
+          "fp16.hysteresis", "fp16.consecutive_hysteresis",
+          "fp16.min_loss_scale"})
+      if (values.has(other))
+        reporter.remark(other, "changes nothing here: fp16.loss_scale has a "
+                               "fixed scale");
   scale.initial =
       scale.dynamic ? std::ldexp(1.0, static_cast<int>(power)) : fixed;
   if (scale.dynamic && scale.minimum > scale.initial)

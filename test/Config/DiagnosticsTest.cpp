@@ -481,6 +481,26 @@ TEST(Diagnostics, KeysAreFoundBehindStringsWithQuotesAndBrackets) {
               "is 'pipeline'");
 }
 
+TEST(Diagnostics, WhatAnotherKeyDecides) {
+  const std::string said =
+      parse("{\n\"fp16\": {\"enabled\": true, \"loss_scale\": 4,\n"
+            "\"initial_scale_power\": 5, \"hysteresis\": 2},\n"
+            "\"optimizer\": {\"type\": \"AdamW\", \"params\": "
+            "{\"adam_w_mode\": false}}}")
+          .messages;
+  for (const char *key : {"initial_scale_power", "hysteresis"})
+    EXPECT_NE(said.find("c.json:3: remark: fp16." + std::string(key) +
+                        ": changes nothing here: fp16.loss_scale has a fixed "
+                        "scale"),
+              std::string::npos)
+        << said;
+  EXPECT_NE(said.find("c.json:4: remark: optimizer.params.adam_w_mode: changes "
+                      "nothing here: the decay of \"AdamW\" is always "
+                      "decoupled, and that of \"Adam\" is not with it"),
+            std::string::npos)
+      << said;
+}
+
 TEST(Diagnostics, Files) {
   llvm::SmallVector<ConfigDiagnostic> diagnostics;
   EXPECT_FALSE(loadTrainConfig("no-such-file.json", {}, diagnostics));
