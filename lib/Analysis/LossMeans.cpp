@@ -6,6 +6,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::zero;
@@ -56,9 +57,6 @@ private:
   }
 
   void classify();
-  bool isConstant(Value value) const {
-    return !isTrained(value) && !isData(value);
-  }
   bool isSum(Value value);
   bool isSumOfMean(arith::MulFOp op);
   void visit(Value value);
@@ -66,7 +64,7 @@ private:
   void visitProduct(arith::MulFOp op);
   void visitOther(Operation *op);
   void add(LossCount count, Operation *by);
-  void stop(Operation *at, const Twine &why);
+  void stop(Operation *at, const Twine &why, bool isLearned = false);
 
   StepOp step;
   /// Values that depend on trained parameters; on inputs; and, of those that
@@ -106,10 +104,11 @@ void Means::classify() {
   }
 }
 
-void Means::stop(Operation *at, const Twine &why) {
+void Means::stop(Operation *at, const Twine &why, bool isLearned) {
   if (mean.at)
     return;
   mean.at = at;
+  mean.isLearned = isLearned;
   mean.obstacle = why.str();
 }
 
@@ -163,31 +162,38 @@ bool Means::isSumOfMean(arith::MulFOp op) {
 }
 
 /// Whether a scalar is made of sums over data, or means over as many elements
-/// in each micro-batch, each times a constant: that of all micro-batches
-/// together is the sum of those of each.
+/// in each micro-batch, each times what the data do not decide: that of all
+/// micro-batches together is the sum of those of each.
 bool Means::isSum(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || !isData(value) || !isScalar(value))
     return false;
-  if (nn::addsUp(op))
-    return true;
+  if (nn::addsUp(op)) {
+    // Scalars side by side are a sum of what each of them is.
+    auto joined = op->getOperand(0).getDefiningOp<tensor::ConcatOp>();
+    return !joined || llvm::all_of(joined.getInputs(), [&](Value part) {
+      return isScalar(part) ? isSum(part) : isData(part);
+    });
+  }
   if (auto counted = dyn_cast<CountedMeanOpInterface>(op))
     return counted.isSum() && !isCountedMean(op);
   if (auto product = dyn_cast<arith::MulFOp>(op))
     return isSumOfMean(product) ||
-           (isConstant(product.getLhs()) && isSum(product.getRhs())) ||
-           (isConstant(product.getRhs()) && isSum(product.getLhs()));
+           (!isData(product.getLhs()) && isSum(product.getRhs())) ||
+           (!isData(product.getRhs()) && isSum(product.getLhs()));
   if (auto quotient = dyn_cast<arith::DivFOp>(op))
-    return isConstant(quotient.getRhs()) && isSum(quotient.getLhs());
-  return isLinear(op) &&
-         llvm::all_of(op->getOperands(), [&](Value v) { return isSum(v); });
+    return !isData(quotient.getRhs()) && isSum(quotient.getLhs());
+  return isLinear(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
+           return matchPattern(operand, m_AnyZeroFloat()) || isSum(operand);
+         });
 }
 
 /// What is divided is a sum, and no mean itself.
 void Means::visitQuotient(arith::DivFOp op) {
   if (isTrained(op.getRhs())) {
     if (isData(op.getRhs()) && isScalar(op.getRhs()))
-      return stop(op, "it divides by a number that parameters decide as well");
+      return stop(op, "it divides by a number that parameters decide as well",
+                  /*isLearned=*/true);
     return visitOther(op);
   }
   if (!isData(op.getRhs()))

@@ -42,8 +42,8 @@ private:
   void readOptimizer();
   void readSettings(const OptimizerRule &rule);
   void readScheduler();
-  /// What the file gives in a block's `params`; null where it gives nothing.
-  const json::Value *given(StringRef block, StringRef name) const;
+  /// Whether a setting of the schedule is given as null, which is not absent.
+  bool isNull(StringRef name) const;
   SchedulerType readSchedulerType(StringRef type);
   void readTotalSteps(StringRef type);
 
@@ -106,8 +106,8 @@ void OptimizerReader::readSettings(const OptimizerRule &rule) {
   }
   OptimizerConfig &optimizer = config.optimizer;
   // DeepSpeed then makes PyTorch's, with a default of its own.
-  const json::Value *torch = given("optimizer", "torch_adam");
-  if (rule.name == kTorchDecays && torch && torch->getAsBoolean() == true &&
+  if (rule.name == kTorchDecays &&
+      values.boolean("optimizer.params.torch_adam") &&
       !values.has("optimizer.params.weight_decay"))
     optimizer.weightDecay = 0.01;
   llvm::SmallVector<double> betas = values.numbers("optimizer.params.betas");
@@ -118,11 +118,11 @@ void OptimizerReader::readSettings(const OptimizerRule &rule) {
                    "needs a momentum above 0; give one or leave it out");
 }
 
-const json::Value *OptimizerReader::given(StringRef block,
-                                          StringRef name) const {
-  const json::Object *object = root.getObject(block);
-  const json::Object *params = object ? object->getObject("params") : nullptr;
-  return params ? params->get(name) : nullptr;
+bool OptimizerReader::isNull(StringRef name) const {
+  const json::Object *block = root.getObject("scheduler");
+  const json::Object *params = block ? block->getObject("params") : nullptr;
+  const json::Value *value = params ? params->get(name) : nullptr;
+  return value && value->kind() == json::Value::Null;
 }
 
 SchedulerType OptimizerReader::readSchedulerType(StringRef type) {
@@ -178,10 +178,8 @@ void OptimizerReader::readScheduler() {
   scheduler.warmupMaxLearningRate = values.optionalNumber(maxKey);
   // DeepSpeed's default differs between the two; "auto" and null follow the
   // groups.
-  const json::Value *most = given("scheduler", "warmup_max_lr");
-  const bool isNull = most && most->kind() == json::Value::Null;
   if (scheduler.type == SchedulerType::WarmupDecayLR && !values.has(maxKey) &&
-      !values.isAuto(maxKey) && !isNull)
+      !values.isAuto(maxKey) && !isNull("warmup_max_lr"))
     scheduler.warmupMaxLearningRate = 0.001;
   scheduler.logWarmup = values.text("scheduler.params.warmup_type") == "log";
   if (scheduler.type != SchedulerType::WarmupLR)

@@ -114,9 +114,9 @@ LogicalResult Configure::verifyModel(const TrainConfig &resolved) {
     groups.insert(parameter.getGroup());
     // Nothing shows that what is behind them has no gradient.
     if (parameter.getRows())
-      return parameter.emitOpError("says how many of its rows are padding, "
-                                   "which zero-pad-vocabulary makes; leave "
-                                   "'rows' out, and set "
+      return parameter.emitOpError("has 'rows': what is beyond them is "
+                                   "padding, which only zero-pad-vocabulary "
+                                   "adds; leave them out, and set "
                                    "zero.vocabulary_multiple");
   }
   for (const ParameterGroupConfig &group : resolved.parameterGroups)

@@ -78,10 +78,11 @@ std::string ZeroPipelineOptions::findContradiction(StringRef text,
                                                    StringRef value) {
   while (!text.trim().empty()) {
     StringRef option = takeOption(text);
-    if (option.split('=').first == key &&
+    const bool isBare = option == key && value == "true";
+    if (option.split('=').first == key && !isBare &&
         option != StringRef(write(key, value)).trim())
-      return ("the option '" + option + "' of --pipeline contradicts --" + key +
-              "=" + value + ": give one of them")
+      return ("'" + key + "' is given twice, by --" + key + "=" + value +
+              " and as '" + option + "' by --pipeline: give one of them")
           .str();
   }
   return "";

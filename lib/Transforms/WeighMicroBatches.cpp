@@ -108,7 +108,7 @@ static void remarkSameWeight(StepOp step) {
   if (microBatches == 1)
     return;
   LossMean mean = findLossMean(step);
-  if (mean.count || mean.at)
+  if (mean.count || (mean.at && !mean.isLearned))
     emitRemark(step.getLoc())
         << "each of the " << microBatches
         << " micro-batches of an update weighs the same in the loss, however "

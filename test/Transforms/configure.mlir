@@ -11,7 +11,7 @@
 // RUN: echo 'zero.parameter @w : tensor<6x5xf32> = #zero.zeros rows 3' > %t.rows.mlir
 // RUN: echo 'zero.step @train(%x: tensor<2xf32>) { %y = nn.reduce mean %x dims [0] : (tensor<2xf32>) -> tensor<f32> zero.yield %y : tensor<f32> }' >> %t.rows.mlir
 // RUN: not zero-opt %t.rows.mlir --zero-configure 2>&1 | FileCheck %s --check-prefix=ROWS
-// ROWS: rows.mlir:1:1: error: {{.*}}says how many of its rows are padding, which zero-pad-vocabulary makes; leave 'rows' out, and set zero.vocabulary_multiple
+// ROWS: rows.mlir:1:1: error: {{.*}}has 'rows': what is beyond them is padding, which only zero-pad-vocabulary adds; leave them out, and set zero.vocabulary_multiple
 
 // Weight decay is not for the group of biases.
 // CHECK: zero.optimizer "default" = #zero.adam<lr = 0.01, weight_decay = 0.1>

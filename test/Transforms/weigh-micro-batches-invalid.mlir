@@ -91,6 +91,48 @@ zero.step @penalty(%x: tensor<3x8xf32>, %m: tensor<3xf32>) {
 
 zero.parameter @w : tensor<8x4xf32> = #zero.normal<std = 0.02>
 
+// The same side by side.
+zero.step @penalty_beside(%x: tensor<3x8xf32>, %m: tensor<3xf32>) {
+  %w = zero.load @w : tensor<8x4xf32>
+  %l = nn.linear %x, %w : (tensor<3x8xf32>, tensor<8x4xf32>) -> tensor<3x4xf32>
+  %sum = nn.reduce sum %l dims [0, 1] : (tensor<3x4xf32>) -> tensor<f32>
+  %weights = nn.reduce sum %w dims [0, 1] : (tensor<8x4xf32>) -> tensor<f32>
+  %a = tensor.expand_shape %sum [] output_shape [1] : tensor<f32> into tensor<1xf32>
+  %b = tensor.expand_shape %weights [] output_shape [1] : tensor<f32> into tensor<1xf32>
+  %joined = tensor.concat dim(0) %a, %b : (tensor<1xf32>, tensor<1xf32>) -> tensor<2xf32>
+  %both = nn.reduce sum %joined dims [0] : (tensor<2xf32>) -> tensor<f32>
+  %n = nn.reduce sum %m dims [0] : (tensor<3xf32>) -> tensor<f32>
+  // expected-error @+1 {{it divides what is no sum over the data alone}}
+  %loss = arith.divf %both, %n : tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+zero.parameter @w : tensor<8x4xf32> = #zero.normal<std = 0.02>
+
+// Sums that begin with 0, and a product of what counts: nothing is wrong with them.
+zero.step @begun_with_zero(%x: tensor<3x8xf32>, %m: tensor<3x4xf32>) {
+  %w = zero.load @w : tensor<8x4xf32>
+  %l = nn.linear %x, %w : (tensor<3x8xf32>, tensor<8x4xf32>) -> tensor<3x4xf32>
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %part = nn.reduce sum %l dims [0, 1] : (tensor<3x4xf32>) -> tensor<f32>
+  %one = arith.addf %zero, %part : tensor<f32>
+  %flat = tensor.collapse_shape %l [[0, 1]] : tensor<3x4xf32> into tensor<12xf32>
+  %counts = tensor.collapse_shape %m [[0, 1]] : tensor<3x4xf32> into tensor<12xf32>
+  %column = tensor.expand_shape %counts [[0, 1]] output_shape [12, 1] : tensor<12xf32> into tensor<12x1xf32>
+  %product = nn.linear %flat, %column : (tensor<12xf32>, tensor<12x1xf32>) -> tensor<1xf32>
+  %other = tensor.collapse_shape %product [] : tensor<1xf32> into tensor<f32>
+  %both = arith.addf %one, %other : tensor<f32>
+  %n = nn.reduce sum %m dims [0, 1] : (tensor<3x4xf32>) -> tensor<f32>
+  %loss = arith.divf %both, %n : tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+zero.parameter @w : tensor<8x4xf32> = #zero.normal<std = 0.02>
+
 zero.step @product(%x: tensor<3x8xf32>, %m: tensor<3xf32>) {
   %w = zero.load @w : tensor<8x4xf32>
   %l = nn.linear %x, %w : (tensor<3x8xf32>, tensor<8x4xf32>) -> tensor<3x4xf32>

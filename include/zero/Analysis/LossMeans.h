@@ -28,6 +28,9 @@ struct LossMean {
   /// Why no count can stand for the whole loss, and where; empty where one can.
   std::string obstacle;
   Operation *at = nullptr;
+  /// Whether that is a divisor that parameters decide, beside which no count
+  /// is.
+  bool isLearned = false;
 };
 
 /// Follows the loss of `step`, a model, through sums of scalars and products

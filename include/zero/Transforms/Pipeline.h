@@ -50,7 +50,7 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
   static std::string write(StringRef key, StringRef value);
 
   /// Why the option `key` of a command line cannot be beside `text`, further
-  /// options, which give it another value than `value`; "" where it can.
+  /// options, which do not write the same `value`; "" where it can.
   static std::string findContradiction(StringRef text, StringRef key,
                                        StringRef value);
 

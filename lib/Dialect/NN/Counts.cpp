@@ -105,6 +105,9 @@ ReduceOp nn::findSum(Value number) {
 }
 
 bool nn::addsUp(Operation *op) {
+  if (isa<LinearOp, MatmulOp>(op))
+    return cast<RankedTensorType>(op->getResult(0).getType())
+               .getNumElements() == 1;
   auto reduce = dyn_cast<ReduceOp>(op);
   return reduce && (reduce.getKind() == Reduction::Sum ||
                     reduce.getKind() == Reduction::Mean);

@@ -23,7 +23,7 @@ Value buildCount(OpBuilder &builder, Location loc,
 ReduceOp findSum(Value number);
 
 /// Whether `op` adds up elements, or takes the mean of as many as its shapes
-/// say.
+/// say: a reduction, or a product of one element.
 bool addsUp(Operation *op);
 
 /// The elements that `number`, such a sum, is the number of; null where it is
