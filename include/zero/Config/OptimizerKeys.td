@@ -35,9 +35,8 @@ def : Key<"optimizer.params.adam_w_mode", Bool, "true",
     "decoupled weight decay, as \"AdamW\" has it always; false makes \"Adam\" add it to "
     "the gradient">, Of<kAdam>,
     Written<[{only(config.optimizer.type == "adam", false)}]>;
-def : Key<"optimizer.params.torch_adam", Bool, "false", "use PyTorch's implementation">,
-    Of<kAdam>, NoEffect<"the arithmetic is the same; AdamW's weight_decay is PyTorch's, "
-                        "0.01, when absent">;
+def : Key<"optimizer.params.torch_adam", Bool, "false",
+    "use PyTorch's defaults: AdamW's weight_decay is 0.01 when absent">, Of<kAdam>;
 def : Key<"optimizer.params.fused", Bool, "false",
     "use PyTorch's fused implementation">, NoEffect<"updates are always fused">;
 def : Key<"optimizer.params.foreach", Bool, "false",
