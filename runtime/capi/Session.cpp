@@ -196,6 +196,10 @@ void Session::openData(const std::string &path) {
 void Session::describeData(const std::vector<NamedArray> &arrays,
                            int64_t samples) {
   checkIdle();
+  if (arrays.empty() && samples == 0) {
+    source = {};
+    return;
+  }
   const auto wanted = int64_t(telling(1).size());
   const Batch batch(own, arrays);
   if (samples <= 0 || batch.count() != wanted)

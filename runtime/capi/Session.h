@@ -72,7 +72,8 @@ public:
   /// Opens data for steps without arrays, as the executable does.
   void openData(const std::string &path);
   /// Says which data of `samples` samples the caller takes batches from:
-  /// `arrays` are micro-batches that begin with the samples of `telling`.
+  /// `arrays` are micro-batches that begin with the samples of `telling`. None
+  /// of no samples: it is not known any more.
   void describeData(const std::vector<NamedArray> &arrays, int64_t samples);
   /// Which of `samples` samples is at `position` of the sequence of epochs.
   int64_t sampleAt(int64_t samples, int64_t position) const;
@@ -168,6 +169,9 @@ private:
   /// Throws StateError where values are missing that a run starts from.
   void checkStarted() const;
   void compareSources();
+  void writeParameter(const std::string &name, const float *values,
+                      int64_t count);
+  void noteGiven(const std::string &name);
 
   const Parameter &parameterOf(const std::string &name) const;
   const Parameter &parameterOf(const std::string &name, int64_t count) const;
@@ -200,8 +204,9 @@ private:
   /// weights has none of them before it was given some.
   bool isStarted = true;
   std::set<std::string> given; ///< the parameters that the caller has set
-  Failure failure;             ///< of the ranks
-  RankTeam team;               ///< the last: its threads use the rest
+  std::map<std::string, std::set<int>> givenBy; ///< and of which ranks' pieces
+  Failure failure;                              ///< of the ranks
+  RankTeam team; ///< the last: its threads use the rest
 };
 
 struct Session::Rank {

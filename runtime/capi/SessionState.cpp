@@ -117,6 +117,18 @@ void Session::getParameter(const std::string &name, float *values,
 
 void Session::setParameter(const std::string &name, const float *values,
                            int64_t count) {
+  writeParameter(name, values, count);
+  noteGiven(name);
+}
+
+/// A run starts once all of its values are there.
+void Session::noteGiven(const std::string &name) {
+  given.insert(name);
+  isStarted |= given.size() == own.parameters.size();
+}
+
+void Session::writeParameter(const std::string &name, const float *values,
+                             int64_t count) {
   checkIdle();
   const Parameter &parameter = parameterOf(name, count);
   checkArgument("'" + name + "'", partitionOf(own, parameter).computeType,
@@ -131,8 +143,6 @@ void Session::setParameter(const std::string &name, const float *values,
     rank.stale = true;
   });
   forgetChecked();
-  given.insert(name);
-  isStarted |= given.size() == own.parameters.size();
 }
 
 /// A caller has changed states, of which checks have hashes.
@@ -282,8 +292,15 @@ void Session::setLocal(int rank, const std::string &name,
       pieces, rank, name, count, [&](uint64_t place, const Piece &piece) {
         std::copy_n(values + place, piece.count, all.data() + piece.element);
       });
-  if (what == kValueName)
-    return setParameter(name, all.data(), int64_t(all.size()));
+  if (what == kValueName) {
+    writeParameter(name, all.data(), int64_t(all.size()));
+    std::set<int> &done = givenBy[name];
+    done.insert(rank);
+    for (int other = 0; other < own.training.ranks; ++other)
+      if (!done.count(other) && !localPieces(other, name, what).empty())
+        return;
+    return noteGiven(name);
+  }
   if (what != kGradient)
     return setState(name, what, all.data(), int64_t(all.size()));
   held->isChanged = true;

@@ -188,7 +188,8 @@ zero_status zero_run_order(zero_run *run, int64_t samples, int64_t first,
 
 /* Says the same of `samples` samples that the caller has, and takes batches
  * from: `arrays` are three micro-batches, of which the first row of each is
- * sample 0, (samples - 1) / 2 and samples - 1. Since version 8. */
+ * sample 0, (samples - 1) / 2 and samples - 1. No arrays of 0 samples: what
+ * comes next is of unknown data. Since version 8. */
 zero_status zero_run_describe_data(zero_run *run, const zero_array *arrays,
                                    size_t count, int64_t samples);
 

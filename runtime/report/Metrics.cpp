@@ -11,14 +11,22 @@
 using namespace zrt;
 using Json = nlohmann::ordered_json;
 
-/// Cuts off the lines of updates after `updates`, and what is no such line. A
-/// pipe has nothing to cut, and reading from it would wait for ever; standard
-/// output may be a log of other things.
-static void cutAfter(const std::string &path, int64_t updates) {
+/// Whether a path is that of a file, and not of standard output, which may be a
+/// log of other things.
+static bool isNamedFile(const std::string &path) {
   std::error_code none;
-  const std::string target = std::filesystem::path(path).parent_path().string();
-  if (!std::filesystem::is_regular_file(path, none) || target == "/dev" ||
-      target == "/dev/fd" || target.rfind("/proc/", 0) == 0)
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  const auto status = std::filesystem::status(path, none);
+  return folder != "/dev" && folder != "/dev/fd" &&
+         folder.rfind("/proc/", 0) != 0 &&
+         (!std::filesystem::exists(status) ||
+          std::filesystem::is_regular_file(status));
+}
+
+/// Cuts off the lines of updates after `updates`, and what is no such line. A
+/// pipe has nothing to cut, and reading from it would wait for ever.
+static void cutAfter(const std::string &path, int64_t updates) {
+  if (!isNamedFile(path))
     return;
   std::ifstream lines(path);
   uint64_t kept = 0;
@@ -35,12 +43,14 @@ static void cutAfter(const std::string &path, int64_t updates) {
 
 /// Two runs that write lines would tear them.
 static FileHandle lockFile(const std::string &path) {
-  std::error_code none;
-  const auto status = std::filesystem::status(path, none);
-  if (std::filesystem::exists(status) &&
-      !std::filesystem::is_regular_file(status))
+  if (!isNamedFile(path))
     return {};
-  FileHandle handle(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  FileHandle handle;
+  try {
+    handle = FileHandle(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  } catch (const std::runtime_error &) {
+    return {}; // what cannot be opened cannot be written, too
+  }
   if (!handle.lock())
     throw std::runtime_error("'" + path +
                              "': another run writes its metrics there: wait "
