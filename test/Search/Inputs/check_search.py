@@ -38,7 +38,8 @@ picks = set()
 for budget in budgets:
     limit = int(float(budget) * 2 ** 20)
     best = min(p for p in plans if p[1] <= limit)
-    _, found = zero_plan("search", model, "--memory-budget", str(limit + WORKSPACE), "--pipeline", FIXED)
+    memory = str(limit + WORKSPACE)
+    _, found = zero_plan("search", model, "--memory-budget", memory, "--pipeline", FIXED)
     pick = (found["pick"]["seconds"], found["pick"]["bytes"])
     # Of what is as fast to a prediction, the smallest.
     if pick[0] > SAME * best[0] or pick[1] > limit:

@@ -135,7 +135,9 @@ def test_what_f32_cannot_hold_is_refused():
         for odd in (numpy.zeros((3, 1), numpy.complex64), numpy.full((3, 1), "1.5")):
             with pytest.raises(zero.ArgumentError, match="wanted numbers that f32 holds"):
                 step.set_parameter("fc1.w", odd)
-        step.set_parameter("fc1.w", torch.ones(3, 1, dtype=torch.bfloat16))
+        for kind in (torch.bfloat16, torch.float8_e4m3fn, torch.int8, torch.bool):
+            step.set_parameter("fc1.w", torch.ones(3, 1).to(kind))
+            assert (step.parameter("fc1.w") == 1).all()
         step.set_parameter("fc1.w", [[1], [2], [numpy.inf]])
 
 
@@ -191,7 +193,7 @@ def test_other_data_on_resume_is_told(tmp_path):
     for data, found in (
         (mlp_batch(12), None),
         (tmp_path, None),
-        (mlp_batch(10), "the data has 10 samples, and the run of .* had 12: its order goes on at p"),
+        (mlp_batch(10), "the data has 10 samples, and the run of .* had 12: its order goes on a"),
         (other, "the data has 12 samples, and the run of .* had other ones: its order goes on at"),
         ([mlp_batch(4)], None),
     ):

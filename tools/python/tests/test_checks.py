@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 import torch
 from test_refusals import Module, refusal
@@ -88,13 +90,57 @@ def mixed(w, x):
     return (w * x).mean()
 
 
+def compared(w, x):
+    assert bool(x.max() > 4) != bool(x.min() > 0)
+    return (w * x).mean()
+
+
+def kept(w, x):
+    assert (large := bool(x.max() > 4)) or x.shape[0] == 4
+    return (w * x).mean() if large else w.mean()
+
+
+def check(x):
+    if x.max() > 4:
+        raise ValueError
+
+
+def caught_outside(w, x):
+    try:
+        check(x)
+    except ValueError:
+        w = w * 2
+    return (w * x).mean()
+
+
+def suppressed(w, x):
+    y = w * 2
+    with contextlib.suppress(ValueError):
+        check(x)
+        y = w
+    return (y * x).mean()
+
+
 def between(w, x):
     w = w * 2 if x.max() > 4 else w
     assert w.dim() == 2
     return (w * x).mean()
 
 
-@pytest.mark.parametrize("function", [branched, caught, chosen, mixed, between])
+@pytest.mark.parametrize(
+    "function",
+    [
+        branched,
+        caught,
+        chosen,
+        mixed,
+        compared,
+        kept,
+        caught_outside,
+        suppressed,
+        between,
+    ],
+)
 def test_branches_are_refused(function):
     assert "depends on the values of a tensor" in refusal(Module(function))
 

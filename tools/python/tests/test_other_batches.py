@@ -62,7 +62,7 @@ def test_powers_of_zero(exponents):
     compare(loss, {"x": torch.rand(4) + 0.1}, {"x": t([0.0, 1, 2, 3])}, {"x": t([-2.0, 0, 0, 1])})
 
 
-@pytest.mark.parametrize("divisor", (0.1, -0.3))
+@pytest.mark.parametrize("divisor", (0.1, -0.3, -1e-23))
 def test_quotients_rounded_down(divisor):
     compare(
         lambda w, x: (torch.div(x, divisor, rounding_mode="floor") * w).sum(),
@@ -70,6 +70,7 @@ def test_quotients_rounded_down(divisor):
         {"x": t([1.0, 0.6, 0.25, 0.9])},
         {"x": t([-1.0, -0.6, 0.3, 0.0])},
         {"x": torch.randn(4) * 10},
+        {"x": t([3e-24, -3e-24, 1e-23, 2e-23])},
     )
 
 
@@ -178,6 +179,7 @@ def test_a_gradient_of_ones_own_for_a_scalar():
         lambda i, v: torch.zeros(4, dtype=torch.long).index_add(0, i, v),
         lambda i, v: torch.zeros(4, dtype=torch.long).scatter_add(0, i, v),
         lambda i, v: torch.zeros(4, dtype=torch.long).index_put((i,), v, accumulate=True),
+        lambda i, v: torch.zeros(4, dtype=torch.long).index_put((i,), v[0], accumulate=True),
     ),
 )
 def test_sums_of_integers_at_positions(added):

@@ -149,7 +149,8 @@ def test_operations(function, words):
 
 def test_inputs():
     part = torch.randn(4, 4, dtype=torch.complex64)
-    assert "the input 'x' is complex: give its parts as floats" in refusal(Module(lambda w, x: (w * x.real).mean()), x=part)
+    words = refusal(Module(lambda w, x: (w * x.real).mean()), x=part)
+    assert "the input 'x' is complex: give its parts as floats" in words
     with pytest.raises(zero.Error, match="forward's arguments to tensors, and a tuple was given"):
         zero.compile(Module(lambda w, x: (w * x).mean()), (torch.randn(4, 4),))
 

@@ -175,9 +175,10 @@ def as_floats(name: str, value: Any) -> numpy.ndarray:
     check_array(name, value)
     if _is_torch(value):
         value = value.detach().cpu()
-        value = (value.float() if str(value.dtype) == "torch.bfloat16" else value).numpy()
+        narrow = value.is_floating_point() and str(value.dtype) != "torch.float64"
+        value = (value.float() if narrow else value).numpy()
     value = numpy.asarray(value)
-    if value.dtype.kind not in "fiub":
+    if value.dtype.kind in "cSUOMm":
         raise ArgumentError(f"'{name}' is given as {value.dtype}, wanted numbers that f32 holds")
     with numpy.errstate(over="ignore"):
         result = numpy.ascontiguousarray(value, dtype=numpy.float32).reshape(value.shape)

@@ -30,3 +30,17 @@ class Update:
     next_loss_scale: float
     skipped: bool
     seconds: float
+
+    @classmethod
+    def of(cls, found) -> Update:
+        """From the structure of the C interface."""
+        return cls(
+            found.update,
+            found.loss,
+            found.gradient_norm,
+            found.learning_rate,
+            found.loss_scale,
+            found.next_loss_scale,
+            bool(found.skipped),
+            found.seconds,
+        )

@@ -37,6 +37,7 @@ from zero.library import (
 from zero.names import nearest
 from zero.prediction import Completed
 from zero.progress import Progress
+from zero.skips import Skips
 from zero.states import parameters_in
 
 LARGEST = float(numpy.finfo(numpy.float32).max)
@@ -91,7 +92,7 @@ class Step:
         self._lock = threading.RLock()
         self._seed = seed
         self._checks_itself = self_check > 0
-        self._has_told = False
+        self._skips, self._described = Skips(), False
         for name, value, limit in (
             ("seed", seed, 2**64),
             ("threads", threads, 2**31),
@@ -170,6 +171,7 @@ class Step:
             raise ArgumentError("give a batch, or arrays by name")
         if batch is not None and arrays:
             raise ArgumentError("give a batch, or arrays by name, and not both")
+        self._forget_data()
         return self._update(arrays or None if batch is None else batch, gradients)
 
     def _update(self, batch: Batch | None, gradients: Gradients | None = None) -> float:
@@ -185,21 +187,8 @@ class Step:
         finally:  # An update that fails may have told why before.
             if self._checks_itself:
                 self._tell_notices()
-        self._tell_skipped(4)
+        self._skips.tell(self._report, stacklevel=4)
         return self._report.loss
-
-    def _tell_skipped(self, level: int) -> None:
-        """Of an update without a loss scale, once: nothing makes the next one another."""
-        found = self._report
-        if not found.skipped or self._has_told or found.loss_scale != 1:
-            return
-        self._has_told = True
-        warnings.warn(
-            f"update {found.update} was skipped, as a gradient is inf or NaN: nothing has changed, "
-            "and the same batch is skipped again",
-            RuntimeWarning,
-            stacklevel=level,
-        )
 
     def _tell_notices(self) -> None:
         notices = ctypes.c_char_p()
@@ -210,19 +199,7 @@ class Step:
     @property
     def last(self) -> Update | None:
         """What the last update of this run did; None before the first."""
-        found = self._report
-        if found.update == 0:
-            return None
-        return Update(
-            found.update,
-            found.loss,
-            found.gradient_norm,
-            found.learning_rate,
-            found.loss_scale,
-            found.next_loss_scale,
-            bool(found.skipped),
-            found.seconds,
-        )
+        return Update.of(self._report) if self._report.update else None
 
     def backward(self, batch: Batch | None = None, *, gradients: Gradients | None = None) -> None:
         """The first part of an update: all micro-batches, until all gradients are
@@ -238,7 +215,7 @@ class Step:
     def update(self) -> float:
         """The second part: clips and updates. Returns the loss, as `step(batch)`."""
         self._call("zero_run_update", ctypes.byref(self._report))
-        self._tell_skipped(3)
+        self._skips.tell(self._report, stacklevel=3)
         return self._report.loss
 
     def evaluate(self, batch: Batch) -> float:
@@ -325,6 +302,7 @@ class Step:
     def _batches(self, data: Data) -> Iterator[Batch | None]:
         if isinstance(data, (str, os.PathLike)):
             self._call("zero_run_open_data", os.fsencode(data))
+            self._described = True
             self._tell_notices()
             while True:
                 yield None
@@ -333,6 +311,7 @@ class Step:
             shuffled.describe()
             self._tell_notices()
             yield from shuffled
+        self._forget_data()
         while True:
             empty = True
             for batch in data:
@@ -368,6 +347,13 @@ class Step:
         """Says, for checkpoints, which data of `samples` samples batches come from: the batch
         is three micro-batches that begin with sample 0, (samples - 1) // 2 and samples - 1."""
         self._with_batch("zero_run_describe_data", batch, samples)
+        self._described = True
+
+    def _forget_data(self) -> None:
+        """What comes next is no part of the data that was described."""
+        if self._described:
+            self._call("zero_run_describe_data", None, 0, 0)
+            self._described = False
 
     def order(self, samples: int, first: int, count: int) -> numpy.ndarray:
         """The numbers of the samples at `count` positions from `first` on in which

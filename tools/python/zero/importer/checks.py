@@ -12,6 +12,7 @@ import linecache
 import os
 import sys
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Iterator
 
@@ -23,6 +24,8 @@ from zero.importer.places import PACKAGE, TORCH
 
 # Of PyTorch's own code, what checks the arguments of distributions.
 DISTRIBUTIONS = os.path.join(TORCH, "distributions") + os.sep
+# Beyond are the frames of whoever imports the model.
+MODEL_IS_CALLED_IN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "capture.py")
 
 
 @contextmanager
@@ -49,42 +52,66 @@ def checks_passed() -> Iterator[None]:
 
 def passing_value(frame: FrameType | None) -> bool | None:
     """The value of what the innermost frame of the model asks for with which its check
-    passes; None where it is no check."""
-    while frame is not None:
+    passes; None where it is no check, or where the model goes on when it fails."""
+    passing = None
+    while frame is not None and frame.f_code.co_filename != MODEL_IS_CALLED_IN:
         file = frame.f_code.co_filename
         if file.startswith(DISTRIBUTIONS) or not file.startswith((TORCH, PACKAGE)):
-            return _checks_of(file).get(frame.f_lineno)
+            checks = _checks_of(file)
+            if passing is None:
+                passing = checks.passing.get(frame.f_lineno)
+            if passing is None or frame.f_lineno in checks.caught:
+                return None
         frame = frame.f_back
-    return None
+    return passing
+
+
+@dataclass
+class Checks:
+    """Of a file, by line: the passing values of checks, and where what is raised is caught."""
+
+    passing: dict[int, bool] = field(default_factory=dict)
+    caught: set[int] = field(default_factory=set)
 
 
 @functools.lru_cache(maxsize=64)
-def _checks_of(file: str) -> dict[int, bool]:
-    """By line, the passing value of each of the file's checks."""
-    found: dict[int, bool] = {}
+def _checks_of(file: str) -> Checks:
+    found = Checks()
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):
         return found
-    caught = {
-        id(inner)
-        for block in ast.walk(tree)
-        if isinstance(block, ast.Try) and block.handlers
-        for statement in block.body
-        for inner in ast.walk(statement)
-    }
-    for statement in ast.walk(tree):
-        passing = None if id(statement) in caught else _passing(statement)
+    for node in ast.walk(tree):
+        if _catches(node):
+            for statement in node.body:
+                found.caught.update(_lines(statement, statement))
+        passing = _passing(node)
         if passing is not None:
-            test = statement.test
-            last = test.end_lineno or test.lineno
-            found.update(dict.fromkeys(range(statement.lineno, last + 1), passing))
+            found.passing.update(dict.fromkeys(_lines(node, node.test), passing))
     return found
 
 
+def _lines(first: ast.AST, last: ast.AST) -> range:
+    return range(first.lineno, (last.end_lineno or last.lineno) + 1)
+
+
+def _catches(node: ast.AST) -> bool:
+    if isinstance(node, ast.Try):
+        return bool(node.handlers)
+    if not isinstance(node, ast.With):
+        return False
+    calls = [item.context_expr.func for item in node.items if _is_call(item.context_expr)]
+    names = {getattr(call, "attr", getattr(call, "id", "")) for call in calls}
+    return bool(names & {"suppress", "raises", "assertRaises"})
+
+
+def _is_call(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call)
+
+
 def _passing(statement: ast.AST) -> bool | None:
-    """The value of each condition in the statement's test with which nothing is raised. A
-    condition that is negated within others has none."""
+    """The value of each condition in the statement's test with which nothing is raised; None
+    where it is no check, or something else depends on a condition."""
     if isinstance(statement, ast.Assert):
         passing = True
     elif isinstance(statement, ast.If) and not statement.orelse:
@@ -97,5 +124,16 @@ def _passing(statement: ast.AST) -> bool | None:
     test = statement.test
     while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         passing, test = not passing, test.operand
-    negated = (isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.Not) for n in ast.walk(test))
-    return None if any(negated) else passing
+    return None if any(map(_turns, ast.walk(test))) else passing
+
+
+def _turns(node: ast.AST) -> bool:
+    """Whether more depends on a condition inside than that the test holds."""
+    if isinstance(node, ast.Compare):
+        return any(map(_is_bool, (node.left, *node.comparators)))
+    is_not = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    return is_not or isinstance(node, (ast.NamedExpr, ast.IfExp))
+
+
+def _is_bool(node: ast.AST) -> bool:
+    return _is_call(node) and getattr(node.func, "id", "") == "bool"

@@ -378,24 +378,24 @@ def written(r: Ranges, a: dict, node: Node):
 @rule("index_put")
 def put(r: Ranges, a: dict, node: Node):
     if a["accumulate"]:
-        return added_at(r, node, a["self"], a["values"])
+        shapes = [index.meta["val"].shape for index in a["indices"] if index is not None]
+        count = math.prod(torch.broadcast_shapes(*shapes))
+        return added_at(r, node, a["self"], a["values"], count)
     return hull(r.of(a["self"]), r.of(a["values"]))
 
 
 @rule("index_add", "scatter_add")
 def added(r: Ranges, a: dict, node: Node):
     source = a["source"] if "source" in a else a["src"]
-    return added_at(r, node, a["self"], source, a.get("alpha", 1))
+    count = a["index"].meta["val"].numel()
+    return added_at(r, node, a["self"], source, count, a.get("alpha", 1))
 
 
-def added_at(r: Ranges, node: Node, into, values, factor=1) -> Range | None:
-    """All values may come to one place; sums are of floats."""
+def added_at(r: Ranges, node: Node, into, values, count: int, factor=1) -> Range | None:
+    """All of `count` positions may be one place; sums are of floats."""
     x, y = r.of(into), r.of(values)
     if x is None or y is None:
         return None
-    count = values.meta["val"].numel() if isinstance(values, Node) else 1
-    if isinstance(values, Node) and count == 1:
-        count = node.meta["val"].numel()
     each = combined(y, (factor, factor), lambda i, j: i * j)
     found = combined(x, hull(multiplied(each, count), (0, 0)), lambda i, j: i + j)
     if is_integer(dtype_of(node)) and not is_within(found, EXACT):
