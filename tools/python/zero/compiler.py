@@ -12,7 +12,6 @@ import subprocess
 import tempfile
 from typing import Any, Mapping, Sequence
 
-from zero.arrays import number_in
 from zero.errors import Error
 from zero.step import Step
 
@@ -175,6 +174,8 @@ def _source_of(model, batch, outputs, weights, folder: pathlib.Path):
 
 def _plain(value: Any) -> Any:
     """A number of NumPy or PyTorch as one of Python."""
+    from zero.arrays import number_in
+
     number = number_in(value)
     if number is value:
         raise Error(f"the configuration has a {type(value).__name__}, which JSON has no form of")
