@@ -10,7 +10,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <stdexcept>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -411,15 +410,9 @@ void CheckpointFolder::prune(int64_t keep) {
 //===----------------------------------------------------------------------===//
 
 FolderLock::FolderLock(const std::string &path)
-    : descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-  if (descriptor < 0)
+    : folder(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) {
+  if (!folder.lock())
     throw std::runtime_error(path +
-                             ": cannot be opened: " + std::strerror(errno));
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
-    return;
-  ::close(descriptor);
-  throw std::runtime_error(path + ": another run writes its checkpoints there: "
-                                  "wait for its end, or name another folder");
+                             ": another run writes its checkpoints there: "
+                             "wait for its end, or name another folder");
 }
-
-FolderLock::~FolderLock() { ::close(descriptor); }

@@ -4,6 +4,7 @@
 
 #include "checkpoint/FileSystem.h"
 #include "checkpoint/Manifest.h"
+#include "io/FileHandle.h"
 
 #include <optional>
 
@@ -111,12 +112,9 @@ public:
   /// Throws where another run, of this machine or of one that shares the file
   /// system, holds it. A file system without locks gives none.
   explicit FolderLock(const std::string &path);
-  ~FolderLock();
-  FolderLock(const FolderLock &) = delete;
-  FolderLock &operator=(const FolderLock &) = delete;
 
 private:
-  int descriptor;
+  FileHandle folder;
 };
 
 } // namespace zrt
