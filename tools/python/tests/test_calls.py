@@ -132,6 +132,12 @@ def test_what_f32_cannot_hold_is_refused():
                 step.set_parameter("fc1.w", large)
             with pytest.raises(zero.ArgumentError, match="has a finite value that is too large"):
                 step.set_optimizer_state("fc1.w", "exp_avg", large)
+        before = step.state_dict()
+        state = {name: numpy.zeros(value.shape) for name, value in before.items()}
+        state[list(state)[-1]] += 1e300
+        with pytest.raises(zero.ArgumentError, match="has a finite value that is too large"):
+            step.load_state_dict(state)
+        assert all((step.parameter(name) == before[name]).all() for name in before)
         for odd in (numpy.zeros((3, 1), numpy.complex64), numpy.full((3, 1), "1.5")):
             with pytest.raises(zero.ArgumentError, match="wanted numbers that f32 holds"):
                 step.set_parameter("fc1.w", odd)

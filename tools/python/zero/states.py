@@ -18,8 +18,8 @@ def parameters_in(
     aliases: Mapping[str, str],
     buffers: Mapping[str, str | None],
     strict: bool,
-) -> dict[str, Any]:
-    """The values of the `parameters` that the state has. With `strict` it has all, under one
+) -> dict[str, numpy.ndarray]:
+    """The values of the `parameters` that the state has, as f32. With `strict` it has all, under one
     or several of their names, and nothing else but `buffers` (as `zero.Model.buffers`).
     Raises ArgumentError."""
     given = {name: value for name, value in state.items() if name not in buffers}
@@ -32,7 +32,7 @@ def parameters_in(
         text += f"; unknown: {', '.join(extra)}" if extra else ""
         raise ArgumentError(text)
     _check_buffers({name: state[name] for name in buffers if name in state}, buffers)
-    found = {name: found[name] for name in parameters if name in found}
+    found = {name: as_floats(name, found[name]) for name in parameters if name in found}
     for name, value in found.items():
         if tuple(numpy.shape(value)) != parameters[name].shape:
             raise ArgumentError(
