@@ -176,7 +176,7 @@ bool Means::isSum(Value value) {
     });
   }
   if (auto counted = dyn_cast<CountedMeanOpInterface>(op))
-    return counted.isSum() && !isCountedMean(op);
+    return counted.isSum();
   if (auto product = dyn_cast<arith::MulFOp>(op))
     return isSumOfMean(product) ||
            (!isData(product.getLhs()) && isSum(product.getRhs())) ||

@@ -87,8 +87,8 @@ def : Key<"scheduler.params.total_num_steps", Count, "null",
     "updates until the end of the decay; required">, Of<kTotal>,
     Written<[{config.scheduler.totalSteps}]>;
 def : Key<"scheduler.params.warmup_min_ratio", NonNegative, "0",
-    "fraction of the learning rate that the warm-up begins with; the first update has 0">, Of<kCosine>,
-    Field<Schedule, "warmupMinRatio">;
+    "fraction of the learning rate that the warm-up begins with; the first update has 0">,
+    Of<kCosine>, Field<Schedule, "warmupMinRatio">;
 def : Key<"scheduler.params.cos_min_ratio", NonNegative, "0.0001",
     "fraction of the learning rate at the end">, Of<kCosine>,
     Field<Schedule, "cosineMinRatio">;

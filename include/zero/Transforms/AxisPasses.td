@@ -278,7 +278,8 @@ def CutPipeline : Pass<"zero-cut-pipeline", "::mlir::ModuleOp"> {
     `boundaries` name; where there is none, after operations behind which little is alive,
     where the slowest stage takes the least time of all cuts whose stages fit into the
     memory of the training's machine, which has the workspace of kernels beside them where it
-    has GPUs, or into `memory-budget`. A remark says what the stages have. A stage without a trained parameter is an error.
+    has GPUs, or into `memory-budget`. A remark says what the stages have. A stage without a
+    trained parameter is an error.
     With c `chunks` there are c times as many cuts, and rank s of the axis has the parts s,
     s + p, s + 2 p and so on of the model, one behind the other in one module with a
     `zero.stage_boundary` between each two.

@@ -104,7 +104,8 @@ class Calls:
         self.writes |= isinstance(node.target, OpOverload) and node.target._schema.is_mutable
         args, kwargs = node.args, dict(node.kwargs)
         if node.target is ATTENTION and self.same:
-            args, _ = [*args[:4], *args[5:]], kwargs.pop("dropout_p", None)
+            kwargs.pop("dropout_p", None)
+            args = [*args[:4], *args[5:]]
             while args[-1] in (None, False):  # As where they are left out.
                 args.pop()
         self.lines.append(f"{node.target} {mapped(args, values)} {mapped(kwargs, values)}")

@@ -36,7 +36,7 @@ class Captured:
     buffers: dict[Node, str] = field(default_factory=dict)
     # Where forward asks for its mode.
     modes: list[str] = field(default_factory=list)
-    # As `calls_of`, where forward changes nothing of its module.
+    # As `calls_of`, where forward asks for its mode and changes nothing of its module.
     calls: list[str] = field(default_factory=list)
 
 

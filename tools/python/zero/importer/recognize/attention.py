@@ -34,20 +34,20 @@ class Mask:
     hidden: torch.Tensor
     added: torch.Tensor
     # The sum of all constants, as the model has them.
-    finite: torch.Tensor
+    total: torch.Tensor
     data: Node | None = None
     # Whether a number that is finite stands in the place of scores.
     replaces: bool = False
 
     def hide(self, where: torch.Tensor, value: float) -> None:
         self.hidden = self.hidden | where
-        self.finite = self.finite.masked_fill(where, value)
+        self.total = self.total.masked_fill(where, value)
         self.replaces |= value > -math.inf
 
     def add(self, values: torch.Tensor) -> None:
         self.hidden = self.hidden | (values <= HIDES)
         self.added = self.added + values.masked_fill(values <= HIDES, 0)
-        self.finite = self.finite + values
+        self.total = self.total + values
 
 
 def rewrite(captured: Captured) -> None:
@@ -184,7 +184,7 @@ def mask_node(captured: Captured, mask: Mask) -> Node | None:
         return mask.data
     if mask.data is not None:
         # As finite as it is: both together may hide a row, which is then a mean.
-        constant = constant_node(captured, mask.finite)
+        constant = constant_node(captured, mask.total)
         return captured.graph.call_function(aten.add.Tensor, (mask.data, constant))
     if not bool(mask.added.any()):
         return constant_node(captured, ~mask.hidden)
