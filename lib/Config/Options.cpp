@@ -94,7 +94,7 @@ static bool isWhole(StringRef path) {
   return path == "zero.mesh" || path == "optimizer" || path == "scheduler";
 }
 
-/// A key by `set` and by another option. Of one option twice, the last counts.
+/// A key by `set`, and by another option or `set`.
 void OptionMerger::checkGiven(StringRef path, const json::Value &value) {
   for (const auto &[other, by] : given) {
     const bool isBySet = name.starts_with(kSetWords) ||
@@ -102,7 +102,7 @@ void OptionMerger::checkGiven(StringRef path, const json::Value &value) {
     const bool differs = path == other
                              ? by.value != value
                              : isWithin(path, other) || isWithin(other, path);
-    if (isBySet && differs && by.option != name)
+    if (isBySet && differs)
       return reporter.error(path, "found " + print(value) + ", and " +
                                       print(by.value) + " by the option " +
                                       by.option + "; give one of them");

@@ -11,6 +11,7 @@
 #include "program/NcclParts.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <algorithm>
 
@@ -73,35 +74,62 @@ std::string ZeroPipelineOptions::write(StringRef key, StringRef value) {
   return (" " + key + "=" + quote + value + quote).str();
 }
 
-std::string ZeroPipelineOptions::findContradiction(StringRef text,
-                                                   StringRef key,
-                                                   StringRef value) {
-  while (!text.trim().empty()) {
-    StringRef option = takeOption(text);
-    const bool isBare = option == key && value == "true";
-    if (option.split('=').first == key && !isBare &&
-        option != StringRef(write(key, value)).trim())
-      return ("'" + key + "' is given twice, by --" + key + "=" + value +
-              " and as '" + option + "' by --pipeline: give one of them")
-          .str();
+/// The option whose values add up.
+static constexpr StringLiteral kKeys = "set";
+
+/// Options of a text by name, each as it was written first.
+namespace {
+class WrittenOptions {
+public:
+  /// Why `option` cannot be beside those before it; "" where it can.
+  std::string add(StringRef option) {
+    auto [name, value] = option.split('=');
+    if (name == kKeys)
+      return "";
+    auto [entry, isNew] = first.try_emplace(name, option);
+    if (isNew || entry->second == option || isTrue(entry->second, option, name))
+      return "";
+    return ("'" + name + "' is given twice, as '" + entry->second +
+            "' and as '" + option + "': give one of them")
+        .str();
   }
-  return "";
-}
+
+private:
+  /// A flag without a value is on.
+  static bool isTrue(StringRef one, StringRef other, StringRef name) {
+    auto isOn = [&](StringRef option) {
+      return option == name || option == (name + "=true").str();
+    };
+    return isOn(one) && isOn(other);
+  }
+
+  llvm::StringMap<StringRef> first;
+};
+} // namespace
 
 std::unique_ptr<ZeroPipelineOptions>
 ZeroPipelineOptions::read(StringRef text, std::string &error) {
   auto options = std::make_unique<ZeroPipelineOptions>();
+  WrittenOptions written;
+  std::string keys;
   while (!text.trim().empty()) {
     StringRef option = takeOption(text);
+    error = written.add(option);
+    if (!error.empty())
+      return nullptr;
     std::string reason;
     llvm::raw_string_ostream stream(reason);
-    if (succeeded(options->parseFromString(option, stream)))
-      continue;
-    error = ("cannot read the option '" + option +
-             "' of zero-pipeline; zero-opt --help lists all that there are")
-                .str();
-    return nullptr;
+    if (failed(options->parseFromString(option, stream))) {
+      error = ("cannot read the option '" + option +
+               "' of zero-pipeline; zero-opt --help lists all that there are")
+                  .str();
+      return nullptr;
+    }
+    if (option.split('=').first == kKeys)
+      keys += (keys.empty() ? "" : ";") + options->set.getValue();
   }
+  if (!keys.empty())
+    options->set = keys;
   return options;
 }
 

@@ -126,17 +126,12 @@ LogicalResult fail(const llvm::Twine &message) {
   return failure();
 }
 
-/// The options of zero-pipeline that the command line means; `error` is set
-/// where it means two things.
-std::string pipelineText(std::string &error) {
+/// The options of zero-pipeline that the command line means.
+std::string pipelineText() {
   std::string text = pipeline;
   auto add = [&](StringRef key, const std::string &value) {
-    if (value.empty())
-      return;
-    if (error.empty() && key != "set") // keys add up
-      error =
-          zero::ZeroPipelineOptions::findContradiction(pipeline, key, value);
-    text += zero::ZeroPipelineOptions::write(key, value);
+    if (!value.empty())
+      text += zero::ZeroPipelineOptions::write(key, value);
   };
   add("config", config);
   add("stage", stage);
@@ -146,6 +141,8 @@ std::string pipelineText(std::string &error) {
   add("keep-trivial-collectives", keepTrivialCollectives ? "true" : "");
   add("memory-budget", memoryBudget);
   add("host-memory-budget", hostMemoryBudget);
+  if (target.getNumOccurrences())
+    add("target", target);
   add("set", llvm::join(keys, ";"));
   return text;
 }
@@ -153,14 +150,9 @@ std::string pipelineText(std::string &error) {
 /// Runs the passes; the configuration that they follow.
 FailureOr<zero::TrainConfig> runPipeline(ModuleOp module) {
   std::string error;
-  const std::string text = pipelineText(error);
-  if (!error.empty())
-    return fail(error);
-  auto options = zero::ZeroPipelineOptions::read(text, error);
+  auto options = zero::ZeroPipelineOptions::read(pipelineText(), error);
   if (!options)
     return fail(error);
-  if (target.getNumOccurrences())
-    options->target = target.getValue();
   FailureOr<zero::TrainConfig> resolved = options->resolve(module);
   if (failed(resolved))
     return failure();

@@ -49,13 +49,9 @@ struct ZeroPipelineOptions : public PassPipelineOptions<ZeroPipelineOptions> {
   /// ` key=value`, of a value that may hold spaces, as `read` takes it.
   static std::string write(StringRef key, StringRef value);
 
-  /// Why the option `key` of a command line cannot be beside `text`, further
-  /// options, which do not write the same `value`; "" where it can.
-  static std::string findContradiction(StringRef text, StringRef key,
-                                       StringRef value);
-
   /// Reads options in the form `key=value key=value`; null, with an error that
-  /// names the first one that cannot be read.
+  /// names the first one that cannot be read, or that an earlier one
+  /// contradicts. Keys of several `set` add up.
   static std::unique_ptr<ZeroPipelineOptions> read(StringRef text,
                                                    std::string &error);
 
