@@ -43,6 +43,9 @@ struct CommunicatorOptions {
   double noticeSeconds = 10;
   /// Called on the thread that waits; it calls no communicator.
   std::function<void(const std::string &what)> notice = nullptr;
+  /// Why not all ranks will come, "" where nothing is known: asked while the
+  /// ranks of processes look for each other.
+  std::function<std::string()> findLoss = nullptr;
 };
 
 /// A group of ranks. All ranks start the same operations in the same order;

@@ -66,6 +66,7 @@ private:
   Hello makeHello() const;
   std::string missing() const;
   void lookForNotice(const std::string &what) const;
+  void lookForLoss() const;
 
   SocketPlace place;
   const CommunicatorOptions &options;
@@ -87,6 +88,7 @@ Patience Start::patience() const {
     patience.end =
         begun + std::chrono::duration_cast<Clock::duration>(
                     std::chrono::duration<double>(options.timeoutSeconds));
+  patience.look = [this] { lookForLoss(); };
   return patience;
 }
 
@@ -108,6 +110,13 @@ void Start::lookForNotice(const std::string &what) const {
     return;
   isNoticed = true;
   options.notice(what + " within " + formatSeconds(options.noticeSeconds));
+}
+
+void Start::lookForLoss() const {
+  if (!options.findLoss)
+    return;
+  if (const std::string loss = options.findLoss(); !loss.empty())
+    throw CommunicationError(loss);
 }
 
 std::string Start::missing() const {
@@ -178,6 +187,7 @@ void Start::gather() {
       welcome(std::move(socket));
     if (!error.empty())
       break;
+    lookForLoss();
     lookForNotice(missing() + " did not come to rank " +
                   std::to_string(place.rank));
     if (patience.isOver()) {
@@ -215,7 +225,10 @@ void Start::join() {
     patience.end += kAnswerTime;
   const std::string what =
       "rank 0 at " + place.host + ", port " + std::to_string(place.port);
-  patience.look = [&] { lookForNotice(what + ", has not answered"); };
+  patience.look = [&] {
+    lookForLoss();
+    lookForNotice(what + ", has not answered");
+  };
   Socket &socket = sockets[0];
   Patience connecting = this->patience();
   connecting.look = patience.look;

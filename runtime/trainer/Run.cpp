@@ -210,6 +210,8 @@ CommunicatorOptions communicatorOptions(const Run &run) {
     run.remark(command + (command.empty() ? "" : ": ") + what +
                "; the run goes on when it is there");
   };
+  if (hasStarter())
+    options.findLoss = findLossOfStarter;
   return options;
 }
 

@@ -8,14 +8,17 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <fstream>
 #include <optional>
+#include <poll.h>
 #include <spawn.h>
 #include <stdexcept>
 #include <string>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 using namespace zrt;
@@ -24,6 +27,10 @@ extern char **environ;
 
 /// The number of the process that has started this one.
 static constexpr const char *kStarter = "ZERO_STARTED_BY";
+
+/// The descriptor, in each process that is started, of a pipe that its starter
+/// closes when one has failed. Nothing is written to it.
+static constexpr const char *kStarterPipe = "ZERO_STARTER_PIPE";
 
 /// How long the others have to end by themselves after one has failed.
 static constexpr auto kGrace = std::chrono::seconds(15);
@@ -61,6 +68,8 @@ public:
   }
   ~Children() {
     end(SIGKILL);
+    for (int end : pipe)
+      closeEnd(end);
     sigprocmask(SIG_SETMASK, &before, nullptr);
   }
   Children(const Children &) = delete;
@@ -77,6 +86,10 @@ private:
   void reap();
   void note(int rank, int status);
   void end(int signal) const;
+  static void closeEnd(int &descriptor) {
+    if (descriptor >= 0)
+      ::close(std::exchange(descriptor, -1));
+  }
   bool areOver() const {
     return std::all_of(numbers.begin(), numbers.end(),
                        [](pid_t each) { return each < 0; });
@@ -86,6 +99,7 @@ private:
   std::ostream &errors;
   std::vector<pid_t> numbers; ///< by rank; negative: it has ended
   sigset_t passed, before;
+  int pipe[2] = {-1, -1};     ///< the end of the processes, and this one's
   int code = 0;
   bool stopped = false;
   std::optional<Clock::time_point> failedAt;
@@ -116,7 +130,9 @@ std::vector<std::string> Children::environmentOf(int rank,
                                   "MASTER_PORT=" + std::to_string(port),
                                   "TORCHELASTIC_USE_AGENT_STORE=False",
                                   std::string(kStarter) + "=" +
-                                      std::to_string(::getpid())};
+                                      std::to_string(::getpid()),
+                                  std::string(kStarterPipe) + "=" +
+                                      std::to_string(pipe[0])};
   const size_t count = own.size();
   for (char **each = environ; *each; ++each) {
     const std::string word = *each;
@@ -152,6 +168,9 @@ void Children::startOne(int rank, uint16_t port, Words &command) {
 
 void Children::start(const std::vector<std::string> &words) {
   Words command(words);
+  if (::pipe(pipe) || ::fcntl(pipe[1], F_SETFD, FD_CLOEXEC))
+    throw std::runtime_error(std::string("cannot start the ranks: a pipe: ") +
+                             std::strerror(errno));
   const uint16_t port = findFreePort();
   for (int rank = 0; rank < ranks; ++rank)
     startOne(rank, port, command);
@@ -171,6 +190,7 @@ void Children::note(int rank, int status) {
     return;
   code = own;
   failedAt = Clock::now();
+  closeEnd(pipe[1]); // those that still look for each other give up
 }
 
 void Children::reap() {
@@ -253,4 +273,12 @@ void zrt::endWithStarter() {
   // It may be gone already.
   if (::getppid() != std::atoi(starter))
     ::raise(SIGTERM);
+}
+
+std::string zrt::findLossOfStarter() {
+  const char *descriptor = std::getenv(kStarterPipe);
+  pollfd entry = {descriptor ? std::atoi(descriptor) : -1, POLLIN, 0};
+  return ::poll(&entry, 1, 0) == 1 && entry.revents
+             ? "another process of this run has ended"
+             : "";
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <ostream>
+#include <string>
 
 namespace zrt {
 
@@ -21,6 +22,10 @@ bool hasStarter();
 
 /// Called by each process: it ends with the one that `runAsProcesses` is in.
 void endWithStarter();
+
+/// In a process with a starter: what is known of another one that has failed;
+/// "" where none has.
+std::string findLossOfStarter();
 
 } // namespace zrt
 

@@ -85,6 +85,23 @@ TEST(SocketStart, NamesWhoDoesNotCome) {
               "within 0.1 s");
 }
 
+/// Whoever waits for others asks whether they can still come.
+TEST(SocketStart, EndsWhenALossIsKnown) {
+  CommunicatorOptions options;
+  int asked = 0;
+  options.findLoss = [&] { return ++asked < 3 ? "" : "it was lost"; };
+  for (int rank : {0, 1})
+    try {
+      asked = 0;
+      connectAll(placeOf(rank, 3, freePort()), options);
+      FAIL() << "all have come";
+    } catch (const CommunicationError &error) {
+      EXPECT_EQ(std::string(error.what()),
+                "rank " + std::to_string(rank) +
+                    " of 3, at the start: it was lost");
+    }
+}
+
 TEST(SocketStart, NamesWhomItCannotReach) {
   expectError(start({placeOf(1, 2, freePort())}, 0.2)[0],
               "rank 1 of 2, at the start: cannot reach rank 0 at 127.0.0.1, "
