@@ -57,6 +57,7 @@ def without_gradients(w, x):
         (lambda w, x: w[x.nonzero()].sum(), "use torch.where"),
         (lambda w, x: torch.index_put(w, (x > 0,), x[0, :1].expand(3)).sum(), "torch.where"),
         (lambda w, x: w * x, "the loss is a tensor<4x4xf32>: wanted one float"),
+        (lambda w, x: (w * (x.long() @ x.long())).sum(), "of matrices of torch.int64: convert"),
         (lambda w, x: torch.linalg.qr(w, mode="r")[1].mean(), "use the mode 'reduced'"),
         (lambda w, x: w.mean() + (w * x)[:, 4:].sum(), "a maximum of a tensor without elements"),
         (lambda w, x: (w[:, :0] @ x[:0]).mean() + w.mean(), "of a tensor without elements"),
@@ -280,3 +281,20 @@ def test_parameters():
     module = Module(lambda w, x: (w @ x).mean())
     module.part = nn.Parameter(module.w.data[1:])
     assert "parts of one tensor" in refusal(module)
+
+
+def test_batch_norm_without_a_reader():
+    class Unread(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.norm = nn.Linear(4, 4), nn.BatchNorm1d(4)
+
+        def forward(self, x):
+            h = self.layer(x)
+            self.norm(h)
+            return h.mean()
+
+    module = Unread()
+    assert "the output of the batch norm that moves 'norm.running_mean'" in refusal(module)
+    module.norm.eval()
+    zero.export(module, {"x": torch.randn(4, 4)})

@@ -118,6 +118,7 @@ def compile(
     step.aliases = dict(getattr(model, "aliases", {}))
     step.buffers = dict(getattr(model, "buffers", {}))
     step.uses = dict(getattr(model, "uses", {}))
+    step.form = getattr(model, "form", step.form)
     step.check = compared
     step.remarks = remarks
     return step

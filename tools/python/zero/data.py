@@ -15,7 +15,7 @@ class Shuffled:
 
     def __init__(self, step, data: Mapping[str, Any]):
         self.step = step
-        self.data = dict(data)
+        (self.data,) = map(dict, step.form.parts(data))
         # Of its own first dimension; all samples share the others.
         shared = {
             name for name, tensor in step.inputs.items() if tensor.shape[:1] != (step.micro_batch,)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 import numpy
 
-from zero.arrays import joined, mappings_of, rows
+from zero.arrays import joined, rows
 from zero.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ class Completed:
 
     def __init__(self, step: Step, batch: Mapping | Sequence[Mapping], names: Sequence[str]):
         self.step, self.names = step, names
-        self.parts = mappings_of(batch, "a batch is")
+        self.parts = step.form.parts(batch)
 
     def whole(self) -> tuple[list[Mapping[str, Any]] | Mapping, int | None]:
         """The batch, and how many of its samples count: None where all do."""

@@ -12,7 +12,8 @@ from typing import Any, Iterable, Iterator, Mapping, Sequence, Union
 
 import numpy
 
-from zero.arrays import NAMES, View, as_floats, mappings_of, number_in, room_for, values_of
+from zero.arrays import NAMES, View, as_floats, number_in, room_for, values_of
+from zero.batches import BatchForm
 from zero.checkpoints import (
     CheckpointError,
     is_foreign,
@@ -107,6 +108,7 @@ class Step:
         self.buffers: dict[str, str | None] = {}
         # By output, the inputs that it depends on, where the import has told.
         self.uses: dict[str, set[str]] = {}
+        self.form = BatchForm()
         self.check, self.remarks = "not compared with PyTorch: it is a library", ""
         options = Options(
             seed=seed,
@@ -263,7 +265,7 @@ class Step:
 
     def _micro_batches(self, batch: Batch) -> int:
         """How many the batch has; the library checks the rest."""
-        parts = mappings_of(batch, "a batch is")
+        parts = self.form.parts(batch)
         for name, tensor in self.inputs.items():
             given = [numpy.shape(part[name]) for part in parts if name in part]
             if tensor.shape[:1] == (self.micro_batch,) and all(given):
@@ -381,7 +383,7 @@ class Step:
             self._with_batch(function, batch, views.arguments, views.count, *results)
 
     def _with_batch(self, function: str, batch: Batch, *results) -> None:
-        parts = mappings_of(batch, "a batch is")
+        parts = self.form.parts(batch)
         types = {name: tensor.dtype for name, tensor in self.inputs.items()}
         views = [
             (name, View(name, value, types.get(name)))

@@ -61,6 +61,13 @@ def are_equal(x: torch.Tensor, y: torch.Tensor) -> bool:
     return bool(((x == y) & (x.signbit() == y.signbit())).all())
 
 
+def refuse_integers(x: Value) -> None:
+    if not x.is_float:
+        raise CannotImport(
+            f"a product of matrices of {x.dtype}: convert them to floats, as by .float(), first"
+        )
+
+
 class Builder(Positions):
     """A block with methods for what converters need."""
 
@@ -375,6 +382,7 @@ class Builder(Positions):
         features = w.shape[0] if transposed else w.shape[1]
         if not x.size or not w.size:
             raise CannotImport("nn.linear of a tensor without elements")
+        refuse_integers(x)
         operands, form = [x, w], "{}, {}"
         if bias is not None:
             operands, form = operands + [bias], form + " bias {}"
@@ -384,6 +392,7 @@ class Builder(Positions):
 
     def matmul(self, a: Value, b: Value, transpose_b: bool = False) -> Value:
         """A product of stacks of matrices, whose leading dimensions broadcast."""
+        refuse_integers(a)
         lead = tuple(torch.broadcast_shapes(a.shape[:-2], b.shape[:-2]))
         a = self.broadcast(a, lead + a.shape[-2:])
         b = self.broadcast(b, lead + b.shape[-2:])

@@ -23,6 +23,7 @@ from zero.importer.checks import checks_passed
 from zero.importer.decompositions import table
 from zero.importer.errors import CannotImport
 from zero.importer.experts import experts_sorted
+from zero.importer.forms import batch_form, input_names
 from zero.importer.functions import derivatives_explained, own_gradients_checked
 from zero.importer.hooks import (
     Hook,
@@ -464,7 +465,9 @@ def bind(program, buffers: dict[str, torch.Tensor]) -> Captured:
             raise CannotImport(f"the module keeps {spec.target}, of kind {spec.kind.name}")
     names = {spec.target: nodes[spec.arg.name] for spec in program.graph_signature.input_specs}
     bind_results(captured, program, names)
+    refuse_unread_norms(captured)
     captured.unread = unread_buffers(captured, program, buffers)
+    captured.form = batch_form(program)
     for node, value in captured.constants.items():
         if isinstance(value, torch.Tensor):
             if value.is_meta:
@@ -473,23 +476,6 @@ def bind(program, buffers: dict[str, torch.Tensor]) -> Captured:
                 )
             captured.constants[node] = value.cpu()
     return captured
-
-
-def input_names(program: ExportedProgram) -> dict[str, str]:
-    """The inputs' names in the batch, by those of their placeholders, which have other
-    characters in place of some. What is inside of a list has its placeholder's name."""
-    form = program.call_spec.in_spec
-    specs = program.graph_signature.input_specs
-    inputs = [s.arg.name for s in specs if s.kind == InputKind.USER_INPUT]
-    _, batch = pytree.tree_unflatten(inputs, form)
-    given = {inner: name for name, inner in batch.items() if isinstance(inner, str)}
-    names = {}
-    for inner in inputs:
-        name = given.get(inner, inner)
-        while inner not in given and name in batch:
-            name += "_"
-        names[inner] = name
-    return names
 
 
 def unread_buffers(
@@ -538,6 +524,18 @@ def track(captured: Captured, placeholder: Node, name: str, result: Node) -> Non
         refuse_moved(name, result)
         data = captured.constants.pop(placeholder)
         captured.averages[placeholder] = Average(name, data, weight)
+
+
+def refuse_unread_norms(captured: Captured) -> None:
+    """What no result depends on is left out, statistics that it would move included."""
+    live = needed(captured.results)
+    for placeholder, average in captured.averages.items():
+        if live.isdisjoint(placeholder.users):
+            raise CannotImport(
+                f"no result depends on the output of the batch norm that moves '{average.name}': "
+                "use its output, leave the layer out, or put it into eval mode",
+                place_of(next(iter(placeholder.users))),
+            )
 
 
 def refuse_moved(name: str, result: Node) -> None:

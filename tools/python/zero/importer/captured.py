@@ -8,6 +8,8 @@ from typing import Any, Container, Iterable
 import torch
 from torch.fx import Graph, Node
 
+from zero.batches import BatchForm
+
 
 @dataclass(frozen=True)
 class Average:
@@ -30,6 +32,7 @@ class Captured:
     inputs: dict[Node, str]
     results: list[Node]
     batch: dict[str, Any] = field(default_factory=dict)  # the example
+    form: BatchForm = field(default_factory=BatchForm)  # of the example
     # The names of buffers that no result depends on.
     unread: set[str] = field(default_factory=set)
     # The placeholders of buffers, by the name in the module.

@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
+from zero.batches import BatchForm
 from zero.importer.capture import capture, refuse_lazy
 from zero.importer.errors import CannotImport
 from zero.importer.evaluation import Evaluated
@@ -43,6 +44,8 @@ class Model:
     remark: str = ""
     # The buffers that the module saves, as `zero.importer.stored.stored_buffers`.
     buffers: dict[str, str | None] = field(default_factory=dict)
+    # Of the example batch.
+    form: BatchForm = field(default_factory=BatchForm)
 
     def __repr__(self) -> str:
         elements = sum(value.numel() for value in self.parameters.values())
@@ -133,4 +136,5 @@ def _export(
         {name: writer.inputs_of(value) for name, value in zip(outputs, results[1:])},
         evaluated.remark,
         buffers,
+        captured.form,
     )

@@ -1,0 +1,89 @@
+"""Batches of which not all is a tensor: what a step takes is what the example was."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+import zero
+
+
+class Mixed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x, y, power=1, pair=None, reduction="mean"):
+        h = self.layer(x)
+        if pair is not None:
+            h = h + pair[0] * pair[1]["k"]
+        loss = (h - y) ** power
+        return loss.mean() if reduction == "mean" else loss.sum()
+
+
+def batch_of(samples: int, **others):
+    return {"x": torch.randn(samples, 4), "y": torch.randn(samples, 4), **others}
+
+
+def nested(samples: int):
+    return batch_of(samples, power=2, pair=(torch.randn(samples, 4), {"k": torch.rand(samples, 4)}))
+
+
+def compiled(module, batch, **others):
+    sgd = {"optimizer": {"type": "SGD", "params": {"lr": 0.1}}, "gradient_clipping": 0}
+    return zero.compile(module, batch, config=sgd, **others)
+
+
+def test_steps_take_what_the_example_is():
+    torch.manual_seed(0)
+    module = Mixed()
+    step = compiled(module, nested(2), ranks=2)
+    assert list(step.inputs) == ["x", "y", "pair_0", "pair_1_k"]
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    for _ in range(3):
+        batch = nested(4)
+        optimizer.zero_grad()
+        loss = module(**batch)
+        loss.backward()
+        optimizer.step()
+        assert step(batch) == pytest.approx(loss.item(), rel=1e-5)
+    assert step.evaluate([batch, batch]) == pytest.approx(module(**batch).item(), rel=1e-5)
+    data = nested(12)
+    assert len(step.train(data, 2, progress=False)) == 2
+    assert len(step.train([batch], 2, progress=False)) == 2
+    step.close()
+
+
+def test_further_outputs_need_no_labels():
+    class Predicting(Mixed):
+        def forward(self, x, y, pair, scale=1.0):
+            h = self.layer(x) + pair[0] * scale
+            return {"loss": ((h - y) ** 2).mean(), "h": h}
+
+    module = Predicting()
+    example = batch_of(2, pair=[torch.randn(2, 4)], scale=0.5)
+    step = compiled(module, example, outputs=["h"])
+    del example["y"]
+    found = step.predict(example)["h"]
+    wanted = module.layer(example["x"]) + example["pair"][0] * 0.5
+    torch.testing.assert_close(torch.from_numpy(found), wanted.detach())
+    step.close()
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"power": 3}, "has 3 for 'power', and the model was imported with 2, which is part"),
+        ({"power": 2.0}, "has 2.0 for 'power', and the model was imported with 2"),
+        ({"power": torch.ones(4)}, "has a Tensor for 'power'"),
+        ({"pair": None}, r"'pair' of the batch is not made as in the example: found \*, wanted"),
+        ({"pair": [torch.ones(4, 4)]}, r"found \[\*\], wanted \(\*, {'k': \*}\)"),
+        ({"pair_0": torch.ones(4, 4)}, "has 'pair_0' twice, beside 'pair'"),
+        ({"reduction": "sum"}, "the array 'reduction' has elements of type str"),
+    ],
+)
+def test_other_batches_are_refused(change, words):
+    with compiled(Mixed(), nested(4)) as step:
+        with pytest.raises(zero.ArgumentError, match=words):
+            step(nested(4) | change)
