@@ -6,6 +6,7 @@ import contextlib
 
 import pytest
 import torch
+import torch.nn.functional as F
 from test_refusals import Module, refusal
 
 import zero
@@ -28,6 +29,10 @@ def asserted_not(w, x):
     return (w * x).square().mean()
 
 
+def checked_by_pytorch(w, x):
+    return F.gaussian_nll_loss(w * x, x, (w * w).exp())
+
+
 def raised(w, x):
     loss = (w * x).square().mean()
     if torch.isnan(loss) or loss > 1e6:
@@ -48,9 +53,25 @@ def distributed(w, x):
     return torch.distributions.kl_divergence(found, wanted).mean()
 
 
+def distributed_by_numbers(w, x):
+    """Numbers are tensors there, which are broadcast beside the others."""
+    kinds = torch.distributions
+    found = [kinds.Normal(w * x, 1.0), kinds.LogNormal(0.5, (w * x).exp()), kinds.Gamma(2.0, x)]
+    return torch.stack([kind.log_prob(x) for kind in found]).mean() + w.mean()
+
+
 @pytest.mark.parametrize(
     "function",
-    [asserted, asserted_numbers, asserted_not, raised, raised_unless, distributed],
+    [
+        asserted,
+        asserted_numbers,
+        asserted_not,
+        checked_by_pytorch,
+        raised,
+        raised_unless,
+        distributed,
+        distributed_by_numbers,
+    ],
 )
 def test_checks_are_left_out(function):
     with zero.compile(Module(function), {"x": torch.rand(4, 4) + 0.1}, check=True) as step:
@@ -121,6 +142,29 @@ def suppressed(w, x):
     return (y * x).mean()
 
 
+def caught_by_another_name(w, x):
+    try:
+        if x.sum() > 0:
+            w = w * 2
+    except RuntimeError:
+        pass
+    return (w * x).mean()
+
+
+def caught_number(w, x):
+    factor = 1.0
+    with contextlib.suppress(Exception):
+        factor = max(factor, x.sum().item())
+    return (w * x).mean() * factor
+
+
+def caught_of_all(w, x):
+    try:
+        return (w[x > 0]).mean() if x.sum() > 0 else w.mean()
+    except:  # noqa: E722
+        return (w * x).mean()
+
+
 def between(w, x):
     w = w * 2 if x.max() > 4 else w
     assert w.dim() == 2
@@ -138,6 +182,9 @@ def between(w, x):
         kept,
         caught_outside,
         suppressed,
+        caught_by_another_name,
+        caught_number,
+        caught_of_all,
         between,
     ],
 )

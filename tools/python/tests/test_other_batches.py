@@ -54,6 +54,68 @@ def test_saturated_probabilities(weighted):
     )
 
 
+def cross_entropy(p, y):
+    return F.binary_cross_entropy(p, y)
+
+
+def log_of_rest(p, y):
+    return -torch.log(1 - p + 1e-8).mean()
+
+
+@pytest.mark.parametrize("function", (cross_entropy, log_of_rest))
+def test_a_sigmoid_of_one_has_no_gradient(function):
+    """What divides by 1 - p makes of a rest that PyTorch does not have a large gradient."""
+    others = [{"x": torch.full((4,), v), "y": torch.zeros(4)} for v in (5.0, 16.6, 16.8, 20.0, 40.0)]
+    compare(
+        lambda w, x, y: function(torch.sigmoid(x * w), y),
+        {"x": torch.randn(4), "y": t([0.0, 1, 1, 0])},
+        *others,
+        {"x": t([-20.0, -90, -110, 3]), "y": t([0.0, 0, 1, 1])},
+    )
+
+
+@pytest.mark.parametrize(
+    "function",
+    (
+        torch.add,
+        lambda a, b: a.clone().add_(b),
+        torch.maximum,
+        torch.minimum,
+        lambda a, b: torch.stack([a, b]).cummax(0).values[1],
+        lambda a, b: torch.stack([a, b]).cummin(0).values[1],
+        lambda a, b: torch.stack([a, b]).sum(0, dtype=torch.bool),
+        lambda a, b: torch.stack([a, b]).prod(0, dtype=torch.bool),
+        lambda a, b: torch.stack([a, b]).amax(0),
+        lambda a, b: torch.stack([a, b]).max(0).values,
+        lambda a, b: torch.stack([a, b]).min(0).indices,
+        lambda a, b: a < b,
+        lambda a, b: a >= b,
+    ),
+)
+def test_arithmetic_of_truths(function):
+    none = torch.zeros(4, dtype=torch.bool)
+    compare(
+        lambda w, a, b: (w * function(a, b)).mean(),
+        {"a": none, "b": none},
+        {"a": t([False, False, True, True]), "b": t([False, True, False, True])},
+    )
+
+
+@pytest.mark.parametrize("weighted", (False, True))
+@pytest.mark.parametrize("smoothing", (0.0, 0.1))
+def test_labels_of_which_none_counts(weighted, smoothing):
+    weight = torch.rand(4) + 0.5 if weighted else None
+
+    def loss(w, x, y):
+        return F.cross_entropy(x * w, y, weight, label_smoothing=smoothing)
+
+    x, module = torch.randn(3, 4), Module(loss)
+    with zero.compile(module, {"x": x, "y": t([0, 1, 3])}, config=STILL, check=True) as step:
+        step.backward({"x": x, "y": t([-100] * 3)})
+        assert (step.gradient("w") == 0).all()
+        assert step.update() == 0
+
+
 @pytest.mark.parametrize("exponents", (torch.arange(4), torch.arange(4.0)))
 def test_powers_of_zero(exponents):
     def loss(w, x):

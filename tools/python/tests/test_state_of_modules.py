@@ -430,3 +430,26 @@ def test_export_draws_nothing():
 def generators():
     numbers = numpy.random.get_state()
     return random.getstate(), numbers[1].tolist(), numbers[2], torch.get_rng_state().tolist()
+
+
+@functools.lru_cache(None)
+def positions(count):
+    return torch.arange(float(count))
+
+
+def test_cached_tables_are_made_anew():
+    """Those of a trace are no tensors, and PyTorch goes on with its own."""
+    positions.cache_clear()
+
+    class Cached(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.ones(4))
+
+        def forward(self, x):
+            return (self.w * x * positions(4)).mean()
+
+    module, batch = Cached(), {"x": torch.randn(3, 4)}
+    with zero.compile(module, batch, check=True) as step:
+        assert step(batch) == pytest.approx(module(**batch).item(), rel=1e-5)
+    assert type(positions(4)) is torch.Tensor

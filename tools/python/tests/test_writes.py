@@ -45,6 +45,19 @@ def detached_after_parts_are_written(w, x):
     return (y.detach() * w).mean() + (y**2).mean()
 
 
+def detached_in_place(w, x):
+    y = x @ w
+    z = y * 2
+    y.detach_()
+    return (y * z * w).mean()
+
+
+def broadcast_with_a_number(w, x):
+    """PyTorch detaches the number in place, whose memory a result shares."""
+    y, z = torch.broadcast_tensors(x @ w, torch.tensor(2.0))
+    return (y * z).mean()
+
+
 @pytest.mark.parametrize(
     "function",
     [
@@ -53,6 +66,8 @@ def detached_after_parts_are_written(w, x):
         to_a_clone_of_a_detach,
         inside_a_region,
         detached_after_parts_are_written,
+        detached_in_place,
+        broadcast_with_a_number,
     ],
 )
 def test_computed(function, tmp_path):

@@ -30,6 +30,8 @@ PREDICATES = {
     "ge": ("oge", "sge"),
 }
 
+OF_TRUTHS = {"add": "or", "mul": "and", "maximum": "or", "minimum": "and"}
+
 
 def coarsest_groups(first: Shape, second: Shape) -> list[tuple[list[int], list[int]]]:
     """Cuts both shapes into the shortest runs of dimensions of equal products."""
@@ -96,6 +98,7 @@ class Builder(Positions):
 
     def materialize(self, value: Value) -> Value:
         """The operation of a constant, made once; any other value as it is."""
+        text.element(value.dtype)  # complex tensors have none
         if value.constant is None:
             return value
         known = self.emitted.get(id(value.constant))
@@ -107,10 +110,12 @@ class Builder(Positions):
 
     def _emit_constant(self, values: torch.Tensor) -> Value:
         shape = tuple(values.shape)
+        if not values.numel():
+            raise CannotImport("a constant without elements")
         if not values.is_floating_point() and values.dtype != torch.bool:
             values = values.to(torch.int64)
-        first = values.flatten()[0] if values.numel() else None
-        if first is not None and are_equal(values, first):
+        first = values.flatten()[0]
+        if are_equal(values, first):
             return self._dense(shape, values.dtype, text.number(first.item(), values.dtype))
         # What repeats along a dimension is written once.
         kept = [
@@ -268,7 +273,8 @@ class Builder(Positions):
         return self.add(kind, [x], [(x.shape, x.dtype)], "{}", same)[0]
 
     def binary(self, name: str, x: Value, y: Value | float) -> Value:
-        """`name` is add, sub, mul, div, rem of floats, and, or, xor, maximum, minimum."""
+        """`name` is add, sub, mul, div, rem of floats, and, or, xor, maximum, minimum. Of
+        truths the first ones are logic, as PyTorch has it."""
         if not isinstance(y, Value):
             y = self.like(x, y)
         shape = tuple(torch.broadcast_shapes(x.shape, y.shape))
@@ -276,6 +282,8 @@ class Builder(Positions):
             wide = torch.promote_types(x.dtype, y.dtype)
             x, y = self.cast(x, wide), self.cast(y, wide)
         x, y = self.broadcast(x, shape), self.broadcast(y, shape)
+        if x.dtype == torch.bool:
+            name = OF_TRUTHS.get(name, name)
         if name in ("maximum", "minimum"):
             kind = f"arith.{name}f" if x.is_float else f"arith.{name[:3]}si"
         elif name == "div":
@@ -315,7 +323,10 @@ class Builder(Positions):
         shape = tuple(torch.broadcast_shapes(x.shape, y.shape))
         x, y = self.broadcast(x, shape), self.broadcast(y, shape)
         kind, which = ("arith.cmpf", 0) if x.is_float else ("arith.cmpi", 1)
-        form = f"{PREDICATES[name][which]}, {{}}, {{}}"
+        predicate = PREDICATES[name][which]
+        if x.dtype == torch.bool:  # one bit, whose sign it is
+            predicate = predicate.replace("s", "u")
+        form = f"{predicate}, {{}}, {{}}"
         return self.add(kind, [x, y], [(shape, torch.bool)], form, of_operand)[0]
 
     def select(self, condition: Value, x: Value, y: Value) -> Value:

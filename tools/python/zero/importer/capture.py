@@ -17,6 +17,7 @@ from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
+from zero.importer.caches import caches_emptied
 from zero.importer.calls import calls_of
 from zero.importer.captured import Average, Captured, needed
 from zero.importer.checks import checks_passed
@@ -196,6 +197,7 @@ def traced(wrapper: LossOf, batch: dict[str, Any]) -> tuple[ExportedProgram, Hoo
             experts_sorted(),
             tracing_silenced(),
             checks_passed(),
+            caches_emptied(),
             hooks_recorded() as hooks,
         ):
             return torch.export.export(wrapper, (), batch, strict=False), hooks

@@ -11,6 +11,7 @@ import functools
 import linecache
 import os
 import sys
+import traceback
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
@@ -20,18 +21,31 @@ import torch
 from torch.fx.experimental.sym_node import SymNode
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
-from zero.importer.places import PACKAGE, TORCH
+from zero.importer.errors import CannotImport, Place
+from zero.importer.places import PACKAGE, TORCH, place_of_frames
 
-# Of PyTorch's own code, what checks the arguments of distributions.
-DISTRIBUTIONS = os.path.join(TORCH, "distributions") + os.sep
+# PyTorch's own code that checks values.
+CHECKING = (
+    os.path.join(TORCH, "distributions") + os.sep,
+    os.path.join(TORCH, "nn", "functional.py"),
+)
 # Beyond are the frames of whoever imports the model.
 MODEL_IS_CALLED_IN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "capture.py")
 
 
 @contextmanager
 def checks_passed() -> Iterator[None]:
-    """Has conditions of checks come out as they do where the check passes."""
+    """Has conditions of checks come out as they do where the check passes. Raises CannotImport
+    where forward has caught what the trace raises of other conditions."""
     guard = SymNode.guard_bool
+    raised = GuardOnDataDependentSymNode.__init__
+    caught: list[Place | None] = []
+
+    @functools.wraps(raised)
+    def noted(self, *words):
+        if is_caught(sys._getframe(1)):
+            caught.append(place_of_frames(traceback.extract_stack()))
+        raised(self, *words)
 
     @functools.wraps(guard)
     def guarded(self, file, line):
@@ -43,26 +57,46 @@ def checks_passed() -> Iterator[None]:
                 raise
             return passing
 
-    SymNode.guard_bool = guarded
+    SymNode.guard_bool, GuardOnDataDependentSymNode.__init__ = guarded, noted
     try:
         yield
     finally:
-        SymNode.guard_bool = guard
+        SymNode.guard_bool, GuardOnDataDependentSymNode.__init__ = guard, raised
+    if caught:
+        raise CannotImport(
+            "what Python does here depends on the values of a tensor, and forward catches what "
+            "the trace says of it: choose between tensors with torch.where",
+            caught[0],
+        )
+
+
+def is_caught(frame: FrameType | None) -> bool:
+    """Whether the model goes on where this frame raises."""
+    return any(
+        outer.f_lineno in _checks_of(outer.f_code.co_filename).caught
+        for outer in frames_of_model(frame)
+    )
+
+
+def frames_of_model(frame: FrameType | None) -> Iterator[FrameType]:
+    """Those of the model that the frame is called from, the innermost first."""
+    while frame is not None and frame.f_code.co_filename != MODEL_IS_CALLED_IN:
+        file = frame.f_code.co_filename
+        if file.startswith(CHECKING) or not file.startswith((TORCH, PACKAGE)):
+            yield frame
+        frame = frame.f_back
 
 
 def passing_value(frame: FrameType | None) -> bool | None:
     """The value of what the innermost frame of the model asks for with which its check
     passes; None where it is no check, or where the model goes on when it fails."""
     passing = None
-    while frame is not None and frame.f_code.co_filename != MODEL_IS_CALLED_IN:
-        file = frame.f_code.co_filename
-        if file.startswith(DISTRIBUTIONS) or not file.startswith((TORCH, PACKAGE)):
-            checks = _checks_of(file)
-            if passing is None:
-                passing = checks.passing.get(frame.f_lineno)
-            if passing is None or frame.f_lineno in checks.caught:
-                return None
-        frame = frame.f_back
+    for outer in frames_of_model(frame):
+        checks = _checks_of(outer.f_code.co_filename)
+        if passing is None:
+            passing = checks.passing.get(outer.f_lineno)
+        if passing is None or outer.f_lineno in checks.caught:
+            return None
     return passing
 
 

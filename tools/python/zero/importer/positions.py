@@ -30,6 +30,8 @@ class Positions(Block):
 
     def argsort(self, x: Value, descending: bool, first: int | None = None) -> Value:
         """The positions of the first elements in order, along the last dimension."""
+        if x.dtype == torch.bool:  # nn.argsort has no order of truths
+            x = self.cast(x, torch.int64)
         width = x.shape[-1]
         first = width if first is None else first
         form = "{}" + (" descending" if descending else "")

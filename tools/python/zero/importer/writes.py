@@ -37,8 +37,8 @@ def memory_of_tensor(tensor: torch.Tensor) -> int | None:
 
 
 def written_by(node: Node) -> list[Node]:
-    """The tensors that an operation changes."""
-    if not isinstance(node.target, torch._ops.OpOverload):
+    """The tensors whose elements an operation changes."""
+    if not isinstance(node.target, torch._ops.OpOverload) or str(node.target) in DETACHES:
         return []
     written: list[Node] = []
     for index, argument in enumerate(node.target._schema.arguments):

@@ -20,11 +20,15 @@ def silu_of(b: Builder, x: Value) -> Value:
 
 
 def sigmoid_of(b: Builder, x: Value) -> Value:
-    """1 / (1 + exp(-x)), and exp(x) / (1 + exp(x)) below 0: where the exponential overflows,
-    the gradient is 0 and not 0 times infinity."""
+    """1 / (1 + exp(-x)), and exp(x) / (1 + exp(x)) below 0. The gradient is that of the rounded
+    value, as PyTorch has it: 0 where that is 1, and what divides by it finds no rest."""
     above = b.compare("ge", x, 0)
     power = b.unary("math.exp", b.select(above, b.negative(x), x))
-    return b.over(b.select(above, b.like(x, 1.0), power), b.plus(power, 1.0))
+    y = b.over(b.select(above, b.like(x, 1.0), power), b.plus(power, 1.0))
+    if not x.trained:
+        return y
+    y = b.stop(y)
+    return b.plus(y, b.times(b.slope(x), b.times(y, b.minus(b.like(y, 1.0), y))))
 
 
 def softplus_of(b: Builder, x: Value) -> Value:

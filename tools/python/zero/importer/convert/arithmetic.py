@@ -65,10 +65,7 @@ def rsub(b: Builder, self, other, alpha=1):
 def mul(b: Builder, self, other):
     if any(isinstance(x, Value) and x.dtype.is_complex for x in (self, other)):
         return complex_product(b, self, other)
-    x, y = promoted(b, self, other)
-    if x.dtype == torch.bool:
-        return b.binary("and", x, y)
-    return b.times(x, y)
+    return arithmetic(b, "mul", self, other)
 
 
 # A complex tensor is a view of a float one, whose last dimension has the real and

@@ -16,10 +16,7 @@ from zero.importer.ir import Value
 def _register_comparison(name: str) -> None:
     @converts(f"aten.{name}.Tensor", f"aten.{name}.Scalar", to="arith.cmpf, arith.cmpi")
     def function(b: Builder, self, other):
-        x, y = promoted(b, self, other)
-        if x.dtype == torch.bool:
-            x, y = b.cast(x, torch.int32), b.cast(y, torch.int32)
-        return b.compare(name, x, y)
+        return b.compare(name, *promoted(b, self, other))
 
 
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):

@@ -15,8 +15,6 @@ def positions_in_order(
 ) -> Value:
     """Where the elements along `dim` are that come first in order."""
     dim %= x.rank
-    if x.dtype == torch.bool:
-        x = b.cast(x, torch.int64)
     moved = b.swap(x, dim, x.rank - 1)
     return b.swap(b.argsort(moved, descending, first), dim, x.rank - 1)
 

@@ -25,7 +25,8 @@ def sum_of(b: Builder, self, dim=None, keepdim=False, dtype=None):
     x = self if dtype is None else b.cast(self, dtype)
     if x.dtype == torch.bool:
         x = b.cast(x, torch.int64)
-    return total(b, x, listed(dim, x.rank), keepdim)
+    found = total(b, x, listed(dim, x.rank), keepdim)
+    return b.cast(found, torch.bool) if dtype == torch.bool else found
 
 
 def total(b: Builder, x: Value, dims: list[int], keep: bool = False) -> Value:

@@ -179,6 +179,8 @@ def index_put(b: Builder, self, indices, values, accumulate=False):
     indices = list(indices)
     if len(indices) == 1 and indices[0] is not None and indices[0].dtype == torch.bool:
         return masked_put(b, self, indices[0], values, accumulate)
+    if any(index is not None and not index.size for index in indices):
+        return self
     used = indexed_dims(indices)
     order, count = rows_first(used, self.rank), len(used)
     x = b.transpose(self, order)

@@ -1,0 +1,38 @@
+"""What functions keep with functools.cache.
+
+A table that forward makes while it is traced has no values, and is nothing for the next call.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import sys
+from contextlib import contextmanager
+from typing import Iterator
+
+# Their caches hold no tensors of a model, and are slow to fill.
+_OWN = {"torch", "sympy", "mpmath", "numpy", "zero"}
+
+
+def _kept() -> dict[functools._lru_cache_wrapper, int]:
+    """How often each cached function was computed."""
+    return {
+        item: item.cache_info().misses
+        for item in gc.get_objects()
+        if type(item) is functools._lru_cache_wrapper
+    }
+
+
+@contextmanager
+def caches_emptied() -> Iterator[None]:
+    """Empties what functions of a model have kept of a trace."""
+    before = _kept()
+    try:
+        yield
+    finally:
+        for function, misses in _kept().items():
+            package = str(getattr(function, "__module__", "")).split(".")[0]
+            is_own = package in _OWN or package in sys.stdlib_module_names
+            if not is_own and misses != before.get(function, 0):
+                function.cache_clear()
