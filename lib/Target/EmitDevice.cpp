@@ -191,7 +191,8 @@ private:
   SmallString<128> folder;
 };
 
-/// Code for sm_80 and sm_90, and the PTX for what comes later.
+/// Code for each architecture that servers have, and the PTX for what comes
+/// later.
 FailureOr<std::string> makeImage(ModuleOp at, StringRef ptx) {
   Toolkit toolkit(at);
   if (failed(toolkit.open()) || failed(toolkit.write("kernels.ptx", ptx)))
@@ -199,7 +200,7 @@ FailureOr<std::string> makeImage(ModuleOp at, StringRef ptx) {
   std::vector<std::string> arguments = {
       "--create=" + toolkit.file("image.fatbin"), "-64",
       "--image3=kind=ptx,sm=80,file=" + toolkit.file("kernels.ptx")};
-  for (StringRef number : {"80", "90"}) {
+  for (StringRef number : {"80", "90", "100", "120"}) {
     std::string cubin = toolkit.file(("sm_" + number + ".cubin").str());
     if (failed(toolkit.run("ptxas",
                            {"-arch=sm_" + number.str(), "-O3", "--fmad=false",

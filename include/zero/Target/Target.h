@@ -12,7 +12,7 @@
 //
 // and where kernels run on a GPU, whose functions are null in the table,
 //
-//   zero_device_image             bytes: sm_80 and sm_90 code, and PTX
+//   zero_device_image             bytes: code of sm_80 to sm_120, and PTX
 //   zero_device_image_size        int64
 //
 //===----------------------------------------------------------------------===//

@@ -5,7 +5,8 @@ set(ZERO_ENABLE_CUDA AUTO CACHE STRING
   "Build the CUDA target: AUTO (where its parts are found), ON or OFF")
 set_property(CACHE ZERO_ENABLE_CUDA PROPERTY STRINGS AUTO ON OFF)
 # What leaves this machine is for more: sm_80, sm_90 and PTX for what comes later
-# are "80-real;90", as the preset "bundle" has it.
+# are "80-real;90", as the preset "bundle" has it, to be small; the preset
+# "portable" adds "100-real;120-real".
 # Without a GPU they are PTX alone, which a driver compiles when a program first
 # starts: nearly half of what nvcc takes is left out.
 set(architectures 80-virtual)
