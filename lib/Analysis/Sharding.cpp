@@ -350,6 +350,16 @@ bool Sharding::isOneEachAndGathered(DimensionId atom) const {
          llvm::any_of(*body, needsAll);
 }
 
+/// Whether the data has such a dimension, as images have channels, of which
+/// nobody expects that ranks divide them.
+bool Sharding::isOfInput(DimensionId atom) const {
+  return llvm::any_of(body->getArguments(), [&](BlockArgument input) {
+    return llvm::any_of(dimensions.of(input), [&](DimensionId dim) {
+      return llvm::is_contained(dimensions.atomsOf(dim), atom);
+    });
+  });
+}
+
 /// Classes of parameters that are worth what is sent for them, and those that
 /// the model names.
 SmallVector<CutCost> Sharding::findCandidates() const {
@@ -364,7 +374,8 @@ SmallVector<CutCost> Sharding::findCandidates() const {
       if (atoms.remove(forced->atom))
         candidates.push_back(*forced);
   for (DimensionId atom : atoms) {
-    if (dimensions.sizeOf(atom) < 2 || isOneEachAndGathered(atom))
+    if (dimensions.sizeOf(atom) < 2 || isOneEachAndGathered(atom) ||
+        (isOfInput(atom) && dimensions.sizeOf(atom) % over.getSize() != 0))
       continue;
     CutCost cost = price(atom);
     if ((cost.savedFlops > 0 &&

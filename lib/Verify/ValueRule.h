@@ -73,6 +73,7 @@ private:
   void addWays(unsigned operand, Way way);
   void finish(const Way &way);
   bool fitsOperands(const Way &way);
+  bool fitsRead(const Way &way, unsigned last);
   bool fitsOperand(const Way &way, unsigned operand, unsigned dim);
   bool fitsKinds(const Way &way);
   std::optional<State> cutResult(const Way &way, unsigned result);

@@ -88,6 +88,19 @@ bool Rule::fitsOperands(const Way &way) {
   return true;
 }
 
+/// The same of the operands up to `last` that are read as cut: what does not
+/// fit them does not fit all either.
+bool Rule::fitsRead(const Way &way, unsigned last) {
+  auto isCut = [&](size_t factor) { return way.cut.contains(factor); };
+  for (unsigned index = 0; index <= last; ++index)
+    if (way.dims[index])
+      for (auto [dim, factored] :
+           llvm::enumerate(factors.operands[index].dimensions))
+        if (hasFactor(factored, isCut) && !fitsOperand(way, index, dim))
+          return false;
+  return true;
+}
+
 bool Rule::fitsKinds(const Way &way) {
   for (const auto &[factor, blocks] : way.cut) {
     FactorKind kind = factors.factors[factor].kind;
@@ -187,11 +200,11 @@ void Rule::addWays(unsigned operand, Way way) {
         auto [known, isNew] = longer.cut.insert({factor, blocks});
         agrees &= isNew || known->second == blocks;
       }
-      if (agrees)
-        addWays(operand + 1, longer);
-      else
+      if (!agrees)
         fail("reads " + nameOf(operand) + ", which is " + describe(layout) +
              ", beside what is cut otherwise; wanted one cut for both");
+      else if (fitsRead(longer, operand))
+        addWays(operand + 1, longer);
     }
   if (state.isOwn && state.layouts.empty())
     return addWays(operand + 1, way);

@@ -141,6 +141,7 @@ private:
 
   void collect();
   bool isOneEachAndGathered(DimensionId atom) const;
+  bool isOfInput(DimensionId atom) const;
   SmallVector<CutCost> findCandidates() const;
   std::optional<CutCost> findForced(ParameterOp parameter) const;
   LogicalResult verifyForced() const;
