@@ -340,8 +340,7 @@ LogicalResult Partitioner::verifySize(const Group &group) {
 }
 
 LayoutKind Partitioner::chooseLayout(const Group &group) {
-  bool isSilent = group.over.getSize() == 1 && !training.getKeepTrivial();
-  switch (isSilent ? 0 : training.getStage()) {
+  switch (training.isSilent(group.over.getSize()) ? 0 : training.getStage()) {
   case 0:
     return LayoutKind::Whole;
   case 1:

@@ -250,8 +250,7 @@ Settings SplitGradients::getSettings(PlanningAttr planning) {
 static bool isMadeWhole(ParameterOp parameter, const MeshAxes &mesh,
                         TrainingAttr training) {
   AxesAttr over = mesh.all.without(parameter.getCutAxes(mesh.ranks));
-  return parameter.getStages() ||
-         (over.getSize() == 1 && !training.getKeepTrivial());
+  return parameter.getStages() || training.isSilent(over.getSize());
 }
 
 void SplitGradients::runOnOperation() {

@@ -363,9 +363,11 @@ def Zero_TrainingAttr : Zero_Attr<"Training", "training"> {
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Whether the step has no collectives: it has one rank, and was not asked
-    /// to keep them.
-    bool isSilent() const { return getRanks() == 1 && !getKeepTrivial(); }
+    /// Whether nothing travels in a group of `ranks`: it is one rank, and was
+    /// not asked to keep its collectives.
+    bool isSilent(int64_t ranks) const { return ranks == 1 && !getKeepTrivial(); }
+    /// Whether the step has no collectives.
+    bool isSilent() const { return isSilent(getRanks()); }
     /// Micro-batches of an update, of all ranks.
     int64_t getMicroBatches() const { return getRanks() * getAccumulation(); }
   }];

@@ -172,10 +172,9 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     /// The axes of slices where they are not those of the mesh: of parameters that
     /// are cut themselves; else null.
     ::mlir::zero::AxesAttr getSliceAxes() { return getPartsAttr() ? getCut() : nullptr; }
-    /// Whether no gradient of it travels: one rank has it, and nothing says that
-    /// trivial collectives are kept.
+    /// Whether no gradient of it travels.
     bool isSilent(::mlir::zero::TrainingAttr training) {
-      return getOver().getSize() == 1 && !training.getKeepTrivial();
+      return training.isSilent(getOver().getSize());
     }
     /// Ranks that own the same slice.
     int64_t getReplicas() { return getOver().getSize() / getSlices(); }
