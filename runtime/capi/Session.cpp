@@ -456,6 +456,7 @@ double Session::evaluate(const std::vector<NamedArray> &arrays,
                                    uint64_t(micro * all + index) * bytes,
                                bytes);
           }
+          return true;
         });
     if (number == 0)
       loss = mine.loss;

@@ -189,15 +189,19 @@ void Trainer::evaluateInputs(
   checkIds();
 }
 
-EvaluationReport Trainer::evaluate(int64_t count) {
-  return evaluate(count, [this](int64_t micro, void *const *inputs) {
-    batches->fillValidation(uint64_t(micro), inputs);
-  });
+EvaluationReport Trainer::evaluate(int64_t count,
+                                   const std::function<bool()> &goesOn) {
+  return evaluate(
+      count,
+      [this](int64_t micro, void *const *inputs) {
+        batches->fillValidation(uint64_t(micro), inputs);
+      },
+      [&](int64_t) { return !goesOn || goesOn(); });
 }
 
 EvaluationReport
 Trainer::evaluate(int64_t count, const FillInputs &fill,
-                  const std::function<void(int64_t micro)> &visit) {
+                  const std::function<bool(int64_t micro)> &visit) {
   const std::vector<std::string> names = scalarsOf(program);
   std::vector<const Output *> scalars;
   for (const std::string &name : names)
@@ -211,8 +215,8 @@ Trainer::evaluate(int64_t count, const FillInputs &fill,
                    [&](void *const *inputs) { fill(batch, inputs); });
     if (hasLoss)
       addScalars(scalars, weight, sums);
-    if (visit)
-      visit(batch);
+    if (!visit(batch))
+      count = batch + 1;
   }
   if (communicator.ranks() > 1)
     communicator.run(Collective::AllReduce, Reduction::Sum,

@@ -52,13 +52,15 @@ public:
   /// The same on inputs that `fill` writes.
   UpdateReport update(const FillInputs &fill);
 
-  /// Evaluates `count` validation micro-batches of each rank.
-  EvaluationReport evaluate(int64_t count);
+  /// Evaluates `count` validation micro-batches of each rank. `goesOn` is asked
+  /// after each, and says the same on all ranks; none: to the end.
+  EvaluationReport evaluate(int64_t count,
+                            const std::function<bool()> &goesOn = {});
   /// The same on inputs that `fill` writes. `visit` is called after each
-  /// micro-batch, when the evaluation's outputs can be read.
-  EvaluationReport
-  evaluate(int64_t count, const FillInputs &fill,
-           const std::function<void(int64_t micro)> &visit = {});
+  /// micro-batch, when the evaluation's outputs can be read, and says whether
+  /// it goes on.
+  EvaluationReport evaluate(int64_t count, const FillInputs &fill,
+                            const std::function<bool(int64_t micro)> &visit);
 
   /// Runs the evaluation region on inputs that `fill` writes: those of
   /// micro-batch number `batch`, which decides on what is drawn.

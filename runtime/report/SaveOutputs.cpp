@@ -70,7 +70,8 @@ private:
 
 uint64_t zrt::saveOutputs(const std::string &path, const Program &program,
                           Backend &backend, Trainer &trainer,
-                          const Batches &batches, Communicator &communicator) {
+                          const Batches &batches, Communicator &communicator,
+                          const std::function<bool()> &goesOn) {
   const std::vector<const Output *> outputs = namedOutputs(program);
   const OutputLayout layout(program, batches);
   const auto ranks = uint64_t(program.sampleRanks());
@@ -94,6 +95,7 @@ uint64_t zrt::saveOutputs(const std::string &path, const Program &program,
                  bytes.size());
     }
   };
+  bool stopped = false;
   trainer.evaluate(
       int64_t(batches.validationBatches()),
       [&](int64_t micro, void *const *inputs) {
@@ -106,7 +108,11 @@ uint64_t zrt::saveOutputs(const std::string &path, const Program &program,
         } catch (const std::runtime_error &failure) {
           error = failure.what();
         }
+        stopped = !goesOn();
+        return !stopped;
       });
+  if (stopped)
+    return 0;
   file.publish(error);
   return batches.validationRows();
 }

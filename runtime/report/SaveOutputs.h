@@ -5,6 +5,7 @@
 #include "data/Batches.h"
 #include "engine/Trainer.h"
 
+#include <functional>
 #include <string>
 
 namespace zrt {
@@ -21,11 +22,13 @@ bool hasRowsOfSamples(const Program &program, const Output &output);
 /// micro-batch has a row for each sample; of any other, the file holds one
 /// value a micro-batch, along a new dimension 0, and where samples do not fill
 /// the last micro-batches the first ones fill them. Called by all ranks;
-/// returns the number of samples. Throws std::runtime_error where the file
-/// cannot be written.
+/// returns the number of samples. Where `goesOn`, asked after each micro-batch,
+/// says no on all ranks, nothing is written. Throws std::runtime_error where
+/// the file cannot be written.
 uint64_t saveOutputs(const std::string &path, const Program &program,
                      Backend &backend, Trainer &trainer, const Batches &batches,
-                     Communicator &communicator);
+                     Communicator &communicator,
+                     const std::function<bool()> &goesOn);
 
 } // namespace zrt
 

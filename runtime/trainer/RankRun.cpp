@@ -319,7 +319,15 @@ void RankRun::report(const UpdateReport &update) {
 }
 
 void RankRun::evaluate(int64_t update) {
-  validation = trainer->evaluate(options.evalBatches);
+  const EvaluationReport found =
+      trainer->evaluate(options.evalBatches, [this] { return !agreeToStop(); });
+  if (stopSignal != 0) {
+    if (speaks())
+      progress->message("step " + std::to_string(update) +
+                        ": the validation is not finished");
+    return;
+  }
+  validation = found;
   evaluated = true;
   if (!speaks())
     return;
@@ -407,9 +415,12 @@ void RankRun::writeTrace() {
 }
 
 void RankRun::writeOutputs() {
-  const uint64_t rows = saveOutputs(options.saveOutputs, program, *backend,
-                                    *trainer, *batches, communicator);
-  if (speaks())
+  const uint64_t rows =
+      saveOutputs(options.saveOutputs, program, *backend, *trainer, *batches,
+                  communicator, [this] { return !agreeToStop(); });
+  if (speaks() && stopSignal != 0)
+    run.out << "the outputs are not written: the run is stopped" << std::endl;
+  else if (speaks())
     run.out << "wrote the outputs of " << rows << " validation samples to "
             << options.saveOutputs << std::endl;
 }
