@@ -2,6 +2,7 @@
 
 #include "Output.h"
 
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -72,6 +73,14 @@ std::string zero::writeBytes(StringRef path, StringRef bytes) {
     return ("cannot write '" + path + "': " + describe(code)).str();
   file.keep();
   return "";
+}
+
+LogicalResult mlir::zero::checkRepeated(llvm::cl::SubCommand &command) {
+  for (const auto &[name, option] : llvm::cl::getRegisteredOptions(command))
+    if (option->getNumOccurrences() > 1 &&
+        option->getNumOccurrencesFlag() == llvm::cl::Optional)
+      return fail("--" + name + " is given more than once; give it once");
+  return success();
 }
 
 LogicalResult zero::checkWritable(StringRef path) {

@@ -12,6 +12,9 @@
 namespace llvm::json {
 class OStream;
 }
+namespace llvm::cl {
+class SubCommand;
+}
 
 namespace mlir::zero {
 
@@ -40,6 +43,10 @@ LogicalResult
 writeJsonFile(StringRef path,
               llvm::function_ref<void(llvm::json::OStream &)> write,
               unsigned indent = 1);
+
+/// Fails where an option of the command line that has one value was given more
+/// than once: of the program, or of `command` of it.
+LogicalResult checkRepeated(llvm::cl::SubCommand &command);
 
 /// A file and what messages call it.
 struct NamedFile {

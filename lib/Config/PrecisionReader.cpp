@@ -1,6 +1,8 @@
 //===- PrecisionReader.cpp - Types of values and of gradients ---*- C++ -*-===//
 #include "ConfigReader.h"
 
+#include "program/Program.h"
+
 #include "llvm/ADT/Twine.h"
 
 #include <cmath>
@@ -91,6 +93,12 @@ void mlir::zero::readLossScale(const ConfigValues &values, Reporter &reporter,
                                "fixed scale");
   scale.initial =
       scale.dynamic ? std::ldexp(1.0, static_cast<int>(power)) : fixed;
+  const double least = scale.dynamic ? scale.minimum : scale.initial;
+  if (least < zrt::kSmallestLossScale)
+    reporter.error(scale.dynamic ? StringRef("fp16.min_loss_scale") : key,
+                   "found " + print(llvm::json::Value(least)) +
+                       ", wanted 2^-64 or more: what is left of the gradients "
+                       "in f16 is 0");
   if (scale.dynamic && scale.minimum > scale.initial)
     reporter.error("fp16.min_loss_scale",
                    "the lowest scale is above the first one, 2^" +

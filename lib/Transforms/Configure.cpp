@@ -91,6 +91,31 @@ LogicalResult Configure::writeSharding(const TrainConfig &resolved) {
   return success();
 }
 
+/// A model's own 16 bits stay.
+static LogicalResult verifyPrecision(ModuleOp module,
+                                     const TrainConfig &config) {
+  ParameterOp unscaled;
+  for (ParameterOp parameter : module.getOps<ParameterOp>()) {
+    Type type = parameter.getTensorType().getElementType();
+    if (parameter.getFrozen() || !(type.isF16() || type.isBF16()))
+      continue;
+    const auto own = type.isF16() ? zrt::DataType::F16 : zrt::DataType::BF16;
+    if (config.precision != zrt::DataType::F32 && config.precision != own)
+      return parameter.emitError()
+             << "@" << parameter.getSymName() << " is " << type
+             << ", and the compute type is " << nameOf(config.precision)
+             << ": compute in " << type << ", or give the model in f32";
+    if (own == zrt::DataType::F16 && !config.lossScale.enabled && !unscaled)
+      unscaled = parameter;
+  }
+  if (unscaled)
+    emitRemark(unscaled.getLoc())
+        << "@" << unscaled.getSymName()
+        << " is f16, and no loss scale keeps its gradients above 0: compute in "
+           "f16 for one";
+  return success();
+}
+
 LogicalResult Configure::verifyModel(const TrainConfig &resolved) {
   auto steps = getOperation().getOps<StepOp>();
   if (llvm::range_size(steps) != 1)
@@ -99,6 +124,11 @@ LogicalResult Configure::verifyModel(const TrainConfig &resolved) {
   if (!(*steps.begin()).isModel())
     return emitError((*steps.begin()).getLoc())
            << "'zero.step' is a schedule already; wanted a model";
+  if ((*steps.begin()).getTraining())
+    return (*steps.begin())
+        .emitOpError(
+            "has 'training' already; zero-configure writes it, from the "
+            "configuration: leave it out");
   for (OptimizerOp optimizer : getOperation().getOps<OptimizerOp>())
     return optimizer.emitOpError("of the group '")
            << optimizer.getGroup()
@@ -119,6 +149,8 @@ LogicalResult Configure::verifyModel(const TrainConfig &resolved) {
                                    "adds; leave them out, and set "
                                    "zero.vocabulary_multiple");
   }
+  if (failed(verifyPrecision(getOperation(), resolved)))
+    return failure();
   for (const ParameterGroupConfig &group : resolved.parameterGroups)
     if (!groups.contains(group.name))
       return emitError(getOperation().getLoc())

@@ -13,6 +13,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 namespace mlir::zero {
@@ -53,9 +54,11 @@ struct Formula {
   }
 };
 
-/// sin and cos of f32. The argument is reduced to [-pi/4, pi/4] in f64, so
-/// that arguments in the thousands (angles of positions) keep all their bits;
-/// the polynomials are those of the Cephes library.
+/// sin and cos of f32. The argument is reduced to [-pi/4, pi/4] in f64: the
+/// product of a whole number of turns and the nearest f64 of pi/2 cancels
+/// exactly, and what that f64 lacks of pi/2 is subtracted behind it. Beyond
+/// 2^52 turns their number is not exact, and the result is NaN. The polynomials
+/// are those of the Cephes library.
 template <typename Op, int Quadrant>
 struct ExpandSinCos : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
@@ -73,14 +76,23 @@ struct ExpandSinCos : OpRewritePattern<Op> {
     Value wide = arith::ExtFOp::create(b, f64, x);
     Value turns = arith::MulFOp::create(b, wide, f.constant(f64, M_2_PI));
     turns = math::RoundEvenOp::create(b, turns);
+    constexpr double kPi2Rest = 6.123233995736766e-17;
+    constexpr double kMostTurns = 0x1p52;
+    Value known = arith::CmpFOp::create(b, arith::CmpFPredicate::OLE,
+                                        math::AbsFOp::create(b, turns),
+                                        f.constant(f64, kMostTurns));
+    // What has no meaningful quadrant (NaN as well) has no conversion to an
+    // integer either.
+    turns = arith::SelectOp::create(b, known, turns, f.constant(f64, 0.0));
     Value rest = math::FmaOp::create(b, turns, f.constant(f64, -M_PI_2), wide);
+    rest = math::FmaOp::create(b, turns, f.constant(f64, -kPi2Rest), rest);
     Value r = arith::TruncFOp::create(b, f32, rest);
-    // The conversion to an integer is undefined out of range; such arguments
-    // (and NaN) have no meaningful quadrant.
-    constexpr double kLimit = 1 << 30;
-    turns = arith::MaxNumFOp::create(b, turns, f.constant(f64, -kLimit));
-    turns = arith::MinNumFOp::create(b, turns, f.constant(f64, kLimit));
-    Value n = arith::FPToSIOp::create(b, i32, turns);
+    r = arith::SelectOp::create(
+        b, known, r, f.constant(f32, std::numeric_limits<double>::quiet_NaN()));
+    Value whole = math::FloorOp::create(
+        b, arith::MulFOp::create(b, turns, f.constant(f64, 0.25)));
+    Value quarter = math::FmaOp::create(b, whole, f.constant(f64, -4.0), turns);
+    Value n = arith::FPToSIOp::create(b, i32, quarter);
     n = arith::AddIOp::create(b, n, f.constant(i32, int64_t{Quadrant}));
 
     Value z = arith::MulFOp::create(b, r, r);

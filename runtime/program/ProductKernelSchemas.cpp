@@ -104,6 +104,8 @@ std::string checkMask(Shapes s, const TensorType &mask) {
 }
 
 std::string checkAttention(Shapes s) {
+  if (s.size("s") == 0)
+    return "no keys, wanted one or more";
   if (s.flag("causal") && s.size("t") != s.size("s"))
     return "causal with " + std::to_string(s.size("t")) + " queries and " +
            std::to_string(s.size("s")) + " keys, wanted equal numbers";

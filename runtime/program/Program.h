@@ -334,6 +334,10 @@ struct Pipeline {
   uint64_t period() const;
 };
 
+/// The powers of two at which f32 still has room for the loss on either side.
+inline constexpr double kSmallestLossScale = 0x1p-64,
+                        kLargestLossScale = 0x1p64;
+
 struct LossScale {
   LossScaleKind kind = LossScaleKind::None;
   double initial = 1, minimum = 1, factor = 2;

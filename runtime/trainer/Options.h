@@ -17,10 +17,6 @@ public:
   using std::runtime_error::runtime_error;
 };
 
-/// The powers of two at which f32 still has room for the loss on either side.
-inline constexpr double kSmallestLossScale = 0x1p-64,
-                        kLargestLossScale = 0x1p64;
-
 struct Options : BackendOptions {
   enum class Action { Train, Calibrate, Schedule, Memory, Info, Help };
   Action action = Action::Train;

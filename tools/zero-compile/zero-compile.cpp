@@ -413,5 +413,7 @@ int main(int argc, char **argv) {
   cl::ParseCommandLineOptions(argc, argv,
                               "zero graph compiler: from a model to an "
                               "executable training step\n");
-  return succeeded(compile()) ? 0 : 1;
+  const bool isRead =
+      succeeded(zero::checkRepeated(cl::SubCommand::getTopLevel()));
+  return isRead && succeeded(compile()) ? 0 : 1;
 }

@@ -316,5 +316,5 @@ LogicalResult mlir::zero::readCommandLine(int argc, char **argv) {
   });
   cl::ParseCommandLineOptions(
       argc, argv, "zero graph compiler: what a plan needs, before it runs\n");
-  return success();
+  return checkRepeated(*chosen);
 }

@@ -4,6 +4,7 @@
 
 #include "AttrBounds.h"
 
+#include "program/Program.h"
 #include "program/Quantization.h"
 
 #include <limits>
@@ -46,6 +47,11 @@ LogicalResult LossScaleAttr::verify(EmitError emitError, Real initial,
       failed(expectAtLeast(emitError, "window", window, 1)) ||
       failed(expectAtLeast(emitError, "hysteresis", hysteresis, 1)))
     return failure();
+  for (auto [name, scale] : {std::pair("initial", initial.value),
+                             std::pair("minimum", minimum.value)})
+    if (scale < zrt::kSmallestLossScale)
+      return emitError() << name << " is " << toText(scale)
+                         << ", wanted 2^-64 or more";
   if (dynamic && minimum.value > initial.value)
     return emitError() << "minimum is " << toText(minimum)
                        << ", above the first scale, " << toText(initial);

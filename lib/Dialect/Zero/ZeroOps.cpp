@@ -160,6 +160,17 @@ static LogicalResult verifyGroups(StepOp step) {
   return failure(walked.wasInterrupted());
 }
 
+/// The attribute of an input that this dialect does not know; or null.
+static StringAttr unknownAttribute(StepOp step, unsigned index) {
+  ArrayAttr attributes = step.getArgAttrsAttr();
+  if (attributes)
+    for (NamedAttribute each : cast<DictionaryAttr>(attributes[index]))
+      if (each.getName() != "zero.input" &&
+          each.getName().getValue().starts_with("zero."))
+        return each.getName();
+  return {};
+}
+
 LogicalResult StepOp::verify() {
   if (failed(verifyGroups(*this)))
     return failure();
@@ -171,6 +182,10 @@ LogicalResult StepOp::verify() {
       return emitOpError("argument ")
              << index << " of type " << type
              << " must be a ranked tensor of static shape";
+    if (StringAttr unknown = unknownAttribute(*this, index))
+      return emitOpError("argument ")
+             << index << " has the attribute '" << unknown.getValue()
+             << "', wanted 'zero.input' or one of another dialect";
     Attribute given = getArgAttr(index, "zero.input"); // (C3)
     auto text = dyn_cast_or_null<StringAttr>(given);
     if (given && (!text || text.empty() || !llvm::json::isUTF8(text)))

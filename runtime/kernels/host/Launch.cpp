@@ -1,5 +1,8 @@
 // "launch": the functions that the compiler generated.
+#include "kernels/host/DivisionFaults.h"
 #include "kernels/host/Host.h"
+
+#include <stdexcept>
 
 namespace zrt::host {
 
@@ -13,10 +16,19 @@ public:
   void run(void *const *buffers, void *) override {
     pool.parallelFor(
         function.extent, function.grain,
-        [&](int64_t begin, int64_t end) { function.run(buffers, begin, end); });
+        [&](int64_t begin, int64_t end) { runPart(buffers, begin, end); });
   }
 
 private:
+  void runPart(void *const *buffers, int64_t begin, int64_t end) {
+    DivisionFaults faults;
+    if (sigsetjmp(faults.place(), /*savemask=*/0))
+      throw std::domain_error("an integer is divided by 0, or the least one by "
+                              "-1; check the data, or have the model choose "
+                              "another divisor");
+    function.run(buffers, begin, end);
+  }
+
   const GeneratedKernel &function;
   ThreadPool &pool;
 };

@@ -165,3 +165,27 @@ func.func @attention_dropout_of_all(%q: tensor<2x3x4x8xf32>) {
   %o, %l = nn.attention %q, %q, %q scale 1.0 dropout 1.0 id 3 : (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
   return
 }
+
+// -----
+
+func.func @attention_without_keys(%q: tensor<2x3x4x8xf32>, %k: tensor<2x0x4x8xf32>) {
+  // expected-error @+1 {{'nn.attention' op no keys, wanted one or more}}
+  %o, %l = nn.attention %q, %k, %k scale 1.0 : (tensor<2x3x4x8xf32>, tensor<2x0x4x8xf32>, tensor<2x0x4x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_id_of_more_than_32_bits(%q: tensor<2x3x4x8xf32>) {
+  // expected-error @+1 {{'nn.attention' op attribute 'id' is 4294967296, wanted 0 or more and less than 4294967296}}
+  %o, %l = nn.attention %q, %q, %q scale 1.0 dropout 0.5 id 4294967296 : (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_scale_beyond_f32(%q: tensor<2x3x4x8xf32>) {
+  // expected-error @+1 {{'nn.attention' op attribute 'scale' failed to satisfy constraint: 64-bit float attribute that f32 can hold}}
+  %o, %l = nn.attention %q, %q, %q scale 1.0e39 : (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
+  return
+}

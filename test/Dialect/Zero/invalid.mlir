@@ -526,6 +526,13 @@ zero.step @input_number(%x: tensor<f32> {zero.input = 3}) {
 
 // -----
 
+// expected-error @+1 {{argument 0 has the attribute 'zero.inputs', wanted 'zero.input' or one of another dialect}}
+zero.step @input_unknown(%x: tensor<f32> {zero.inputs = "x"}) {
+  zero.yield %x : tensor<f32>
+}
+
+// -----
+
 // expected-error @+1 {{argument 0 has 'zero.input' = "", wanted a name in quotes, in UTF-8}}
 zero.step @input_empty(%x: tensor<f32> {zero.input = ""}) {
   zero.yield %x : tensor<f32>

@@ -160,7 +160,7 @@ def NN_CumsumOp : NN_SignedOp<"cumsum",
 // or cosine and their products. Whole, as dropout is.
 def NN_RandomNormalOp : NN_SignedOp<"random_normal",
     [],
-    [Int<"id", ">=0">],
+    [DrawId<"id">],
     [Floats<"y", "samples,r..">],
     "", [NN_Differentiable]> {
   let summary = "Numbers drawn from the standard normal distribution";
@@ -187,7 +187,7 @@ def NN_RandomNormalOp : NN_SignedOp<"random_normal",
 // Of the generator a number takes 15 operations, and two more.
 def NN_RandomUniformOp : NN_SignedOp<"random_uniform",
     [],
-    [Int<"id", ">=0">],
+    [DrawId<"id">],
     [Floats<"y", "samples,r..">],
     "", [NN_Differentiable]> {
   let summary = "Numbers drawn evenly from 0 to below 1";
@@ -208,7 +208,7 @@ def NN_RandomUniformOp : NN_SignedOp<"random_uniform",
 
 def NN_RandomIntegersOp : NN_SignedOp<"random_integers",
     [],
-    [Int<"id", ">=0">, Int<"below", ">=1<2147483648">],
+    [DrawId<"id">, Int<"below", ">=1<2147483648">],
     [Indices<"y", "samples,r..">],
     "", [NN_Differentiable]> {
   let summary = "Integers drawn evenly from 0 to below a limit";

@@ -60,14 +60,22 @@ class Int<string name, string bounds = "">
     : NN_Attribute<name, "int" # bounds, I64Attr>;
 class OptionalInt<string name, string bounds = "">
     : NN_Attribute<name, "int" # bounds # "?", OptionalAttr<I64Attr>>;
+/// What tells the random numbers of one operation from another's: 32 bits.
+class DrawId<string name> : Int<name, ">=0<4294967296">;
+class OptionalDrawId<string name> : OptionalInt<name, ">=0<4294967296">;
 class Ints<string name, string bounds = "">
     : NN_Attribute<name, "ints" # bounds, DenseI64ArrayAttr>;
 class Range<string name>
     : NN_Attribute<name, "range?", OptionalAttr<DenseI64ArrayAttr>>;
+/// Kernels compute with it in f32.
+def NN_Real : ConfinedAttr<F64Attr, [AttrConstraint<
+    CPred<"std::abs(::llvm::cast<::mlir::FloatAttr>($_self).getValueAsDouble()) <= "
+          "std::numeric_limits<float>::max()">,
+    "that f32 can hold">]>;
 class Real<string name, string bounds = "">
-    : NN_Attribute<name, "real" # bounds, F64Attr>;
+    : NN_Attribute<name, "real" # bounds, NN_Real>;
 class OptionalReal<string name, string bounds = "">
-    : NN_Attribute<name, "real" # bounds # "?", OptionalAttr<F64Attr>>;
+    : NN_Attribute<name, "real" # bounds # "?", OptionalAttr<NN_Real>>;
 /// Whether an optional tensor is there.
 class Present<string tensor>
     : NN_Attribute<tensor, "flag", UnitAttr, /*isOwn=*/false>;
