@@ -38,6 +38,21 @@ State verify::partOfBlock(ArrayRef<int64_t> shape, int64_t block) {
   return result;
 }
 
+/// Where ranks have a dimension's indices in turn: what a dimension of theirs
+/// has been merged into.
+static SmallVector<Layout, 1> layoutsInTurn(ArrayRef<int64_t> shape,
+                                            int64_t block) {
+  SmallVector<Layout, 1> layouts;
+  for (auto [dim, extent] : llvm::enumerate(shape)) {
+    if (extent == 1 || strideOf(shape, static_cast<int64_t>(dim)) != block)
+      continue;
+    Layout &layout = layouts.emplace_back();
+    layout.dim = dim;
+    layout.blocks.sizes.push_back(1);
+  }
+  return layouts;
+}
+
 State verify::settled(State state, ArrayRef<int64_t> shape) {
   if (state.kind != State::Gathered || state.gathered.begin != 0 ||
       state.gathered.sizes.size() != 1 ||
@@ -191,10 +206,15 @@ static std::optional<State> reshapeOwn(ArrayRef<int64_t> shape,
     number.layouts.clear();
     return number;
   }
-  State result = partOfBlock(shape, operand.gathered.sizes.front());
-  if (result.layouts.empty())
-    return std::nullopt;
-  return result;
+  const int64_t block = operand.gathered.sizes.front();
+  State result = partOfBlock(shape, block);
+  if (!result.layouts.empty())
+    return result;
+  // One's own as before; what reads it says where it is.
+  result = operand;
+  result.gathered.sizes.clear();
+  result.layouts = layoutsInTurn(shape, block);
+  return result.layouts.empty() ? std::nullopt : std::optional(result);
 }
 
 //===----------------------------------------------------------------------===//

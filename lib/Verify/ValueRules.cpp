@@ -70,7 +70,12 @@ bool Rule::fitsOperand(const Way &way, unsigned operand, unsigned dim) {
          "; wanted one cut for both");
     return false;
   }
-  if (state.kind == State::Term || state.isUniform(dim))
+  // The operation repeats one index of what may have one.
+  auto type = dyn_cast<RankedTensorType>(op->getOperand(operand).getType());
+  const bool repeats = factors.operands[operand].isBroadcast &&
+                       state.kind == State::Same && type &&
+                       type.getDimSize(dim) == 1;
+  if (state.kind == State::Term || state.isUniform(dim) || repeats)
     return true;
   fail("reads parts beside all of dimension " + Twine(dim) + " of " +
        nameOf(operand) +

@@ -101,11 +101,19 @@ private:
     return tensors;
   }
 
+  int64_t sizeOf(const std::vector<std::string> &letters) const {
+    int64_t size = 1;
+    for (const std::string &letter : letters)
+      size *= shapes.size(letter);
+    return size;
+  }
+
   FactoredTensor readTensor(const KernelPattern::Tensor &tensor,
                             const TensorType &type) {
     FactoredTensor result;
     result.isAddend = tensor.isAddend;
     result.isLinear = tensor.isLinear;
+    result.isBroadcast = tensor.isBroadcast;
     const auto dimensions = KernelPattern::orderOf(tensor, *shapes.spec);
     const size_t lacking =
         tensor.isBroadcast ? dimensions.size() - type.shape.size() : 0;
@@ -121,9 +129,11 @@ private:
       if (dimension.group)
         continue;
       const int64_t size = type.shape[at++];
-      result.dimensions.push_back(tensor.isBroadcast && size == 1
-                                      ? FactoredDim{}
-                                      : one(dimension, size));
+      // Where a rank has one index of what the letters are, it is that.
+      const bool repeats =
+          tensor.isBroadcast && size == 1 && sizeOf(dimension.letters) != 1;
+      result.dimensions.push_back(repeats ? FactoredDim{}
+                                          : one(dimension, size));
     }
     return result;
   }

@@ -59,6 +59,8 @@ struct FactoredTensor {
   /// Of an operand: where it is the term of a sum, the results are as well, if
   /// addends are counted once and other operands are no terms.
   bool isLinear = false;
+  /// Of an operand: what is one index along a dimension is repeated.
+  bool isBroadcast = false;
 };
 
 struct Factors {

@@ -171,3 +171,60 @@ def test_what_is_taken_apart(function, hidden, width, ranks):
     module = Hidden()
     batch = {"x": torch.randn(SAMPLES, 6, WIDTH), "y": torch.randint(0, CLASSES, (SAMPLES,))}
     assert_trains_as_torch(module, batch, f"tensor={ranks}")
+
+
+class OneHeadEach(nn.Module):
+    """Attention with a mask for each head, of which each rank may have one, and perhaps a
+    penalty of the largest logits."""
+
+    def __init__(self, heads, penalty):
+        super().__init__()
+        self.heads, self.penalty = heads, penalty
+        self.table = nn.Embedding(64, WIDTH)
+        self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.head = nn.Linear(WIDTH, 64)
+
+    def forward(self, ids, y):
+        x = self.table(ids)
+        parts = [v.unflatten(-1, (self.heads, -1)).transpose(1, 2) for v in self.qkv(x).chunk(3, 2)]
+        places = torch.arange(ids.shape[1])
+        steepness = 0.5 ** torch.arange(1, self.heads + 1)
+        far = (places[:, None] - places).abs() * steepness[:, None, None]
+        found = F.scaled_dot_product_attention(*parts, attn_mask=-far)
+        logits = self.head(x + self.out(found.transpose(1, 2).flatten(2)))
+        loss = F.cross_entropy(logits.flatten(0, 1), y.flatten())
+        if self.penalty:
+            loss = loss + self.penalty * logits.amax(-1).mean()
+        return SequenceClassifierOutput(loss=loss, logits=logits)
+
+
+@pytest.mark.parametrize(
+    "heads, mesh, penalty",
+    [
+        (2, "data=2,tensor=2", 0.1),
+        (4, "data=2,tensor=4", 0.1),
+        (2, "data=2,sequence=2", 0.1),
+        (4, "data=1,tensor=2,sequence=2", 0),
+    ],
+)
+def test_ranks_with_one_head(heads, mesh, penalty):
+    torch.manual_seed(0)
+    module = OneHeadEach(heads, penalty)
+    batch = {key: torch.randint(0, 64, (SAMPLES, 8)) for key in ("ids", "y")}
+    config = {
+        "optimizer": {"type": "SGD", "params": {"lr": 0.3}},
+        "gradient_clipping": 0.0,
+        "train_batch_size": SAMPLES,
+        "train_micro_batch_size_per_gpu": 2,
+    }
+    part = {key: value[:2] for key, value in batch.items()}
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.3)
+    with zero.compile(module, part, config=config, mesh=mesh) as step:
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss = module(**batch).loss
+            loss.backward()
+            optimizer.step()
+            assert abs(step(batch) - loss.item()) < 1e-5
+        for name, value in module.state_dict().items():
+            assert numpy.allclose(step.state_dict()[name], value, atol=1e-5), name
