@@ -85,6 +85,11 @@ struct ExpandSinCos : OpRewritePattern<Op> {
     // integer either.
     turns = arith::SelectOp::create(b, known, turns, f.constant(f64, 0.0));
     Value rest = math::FmaOp::create(b, turns, f.constant(f64, -M_PI_2), wide);
+    // Of many turns the rounded product may be one off.
+    Value further = math::RoundEvenOp::create(
+        b, arith::MulFOp::create(b, rest, f.constant(f64, M_2_PI)));
+    turns = arith::AddFOp::create(b, turns, further);
+    rest = math::FmaOp::create(b, further, f.constant(f64, -M_PI_2), rest);
     rest = math::FmaOp::create(b, turns, f.constant(f64, -kPi2Rest), rest);
     Value r = arith::TruncFOp::create(b, f32, rest);
     r = arith::SelectOp::create(

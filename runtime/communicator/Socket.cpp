@@ -121,9 +121,11 @@ static void await(int descriptor, short events, const Patience &patience,
   pollfd entry = {descriptor, events, 0};
   if (::poll(&entry, 1, kLookEvery) < 0 && errno != EINTR)
     fail("poll", errno);
+  if (entry.revents)
+    return;
   if (patience.look)
     patience.look();
-  if (!entry.revents && patience.isOver())
+  if (patience.isOver())
     throw CommunicationError(std::string(what) + " takes too long");
 }
 

@@ -196,33 +196,35 @@ EvaluationReport Trainer::evaluate(int64_t count,
       [this](int64_t micro, void *const *inputs) {
         batches->fillValidation(uint64_t(micro), inputs);
       },
-      [&](int64_t) { return !goesOn || goesOn(); });
+      /*visit=*/{}, goesOn);
 }
 
 EvaluationReport
 Trainer::evaluate(int64_t count, const FillInputs &fill,
-                  const std::function<bool(int64_t micro)> &visit) {
+                  const std::function<void(int64_t micro)> &visit,
+                  const std::function<bool()> &goesOn) {
   const std::vector<std::string> names = scalarsOf(program);
   std::vector<const Output *> scalars;
   for (const std::string &name : names)
     scalars.push_back(findOutput(program, name));
   const bool hasLoss = scalars.front() != nullptr;
   const Output &weight = program.evaluate.weight;
+  EvaluationReport result;
   // Behind the sums of the outputs, the loss first, that of the weights.
   std::vector<double> sums(scalars.size() + 1);
-  for (int64_t batch = 0; batch < count; ++batch) {
+  for (int64_t batch = 0; batch < count && result.isWhole; ++batch) {
     evaluateInputs(uint64_t(batch),
                    [&](void *const *inputs) { fill(batch, inputs); });
     if (hasLoss)
       addScalars(scalars, weight, sums);
-    if (!visit(batch))
-      count = batch + 1;
+    if (visit)
+      visit(batch);
+    result.isWhole = !goesOn || batch + 1 == count || goesOn();
   }
   if (communicator.ranks() > 1)
     communicator.run(Collective::AllReduce, Reduction::Sum,
                      {{sums.data(), sums.data(), sums.size(), DataType::F64}});
   const double all = double(count) * double(program.lossRanks());
-  EvaluationReport result;
   result.loss = sums.back() != 0 ? sums[0] / sums.back() : 0;
   for (size_t i = 1; i < scalars.size(); ++i)
     result.outputs.emplace_back(names[i], sums[i] / all);

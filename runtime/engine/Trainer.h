@@ -33,6 +33,8 @@ struct EvaluationReport {
   double loss = 0;
   /// Of each further output that is one floating-point number, by its name.
   std::vector<std::pair<std::string, double>> outputs;
+  /// Whether it went to the end.
+  bool isWhole = true;
 };
 
 /// Writes this rank's inputs, in the order of `Program::inputs`, of
@@ -53,14 +55,14 @@ public:
   UpdateReport update(const FillInputs &fill);
 
   /// Evaluates `count` validation micro-batches of each rank. `goesOn` is asked
-  /// after each, and says the same on all ranks; none: to the end.
+  /// between two, and says the same on all ranks; none: to the end.
   EvaluationReport evaluate(int64_t count,
                             const std::function<bool()> &goesOn = {});
   /// The same on inputs that `fill` writes. `visit` is called after each
-  /// micro-batch, when the evaluation's outputs can be read, and says whether
-  /// it goes on.
+  /// micro-batch, when the evaluation's outputs can be read.
   EvaluationReport evaluate(int64_t count, const FillInputs &fill,
-                            const std::function<bool(int64_t micro)> &visit);
+                            const std::function<void(int64_t micro)> &visit,
+                            const std::function<bool()> &goesOn = {});
 
   /// Runs the evaluation region on inputs that `fill` writes: those of
   /// micro-batch number `batch`, which decides on what is drawn.

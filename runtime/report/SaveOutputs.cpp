@@ -95,8 +95,7 @@ uint64_t zrt::saveOutputs(const std::string &path, const Program &program,
                  bytes.size());
     }
   };
-  bool stopped = false;
-  trainer.evaluate(
+  const EvaluationReport report = trainer.evaluate(
       int64_t(batches.validationBatches()),
       [&](int64_t micro, void *const *inputs) {
         batches.fillInOrder(uint64_t(micro), inputs);
@@ -108,10 +107,9 @@ uint64_t zrt::saveOutputs(const std::string &path, const Program &program,
         } catch (const std::runtime_error &failure) {
           error = failure.what();
         }
-        stopped = !goesOn();
-        return !stopped;
-      });
-  if (stopped)
+      },
+      goesOn);
+  if (!report.isWhole)
     return 0;
   file.publish(error);
   return batches.validationRows();

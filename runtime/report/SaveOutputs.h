@@ -22,7 +22,7 @@ bool hasRowsOfSamples(const Program &program, const Output &output);
 /// micro-batch has a row for each sample; of any other, the file holds one
 /// value a micro-batch, along a new dimension 0, and where samples do not fill
 /// the last micro-batches the first ones fill them. Called by all ranks;
-/// returns the number of samples. Where `goesOn`, asked after each micro-batch,
+/// returns the number of samples. Where `goesOn`, asked between two of them,
 /// says no on all ranks, nothing is written. Throws std::runtime_error where
 /// the file cannot be written.
 uint64_t saveOutputs(const std::string &path, const Program &program,

@@ -321,7 +321,7 @@ void RankRun::report(const UpdateReport &update) {
 void RankRun::evaluate(int64_t update) {
   const EvaluationReport found =
       trainer->evaluate(options.evalBatches, [this] { return !agreeToStop(); });
-  if (stopSignal != 0) {
+  if (!found.isWhole) {
     if (speaks())
       progress->message("step " + std::to_string(update) +
                         ": the validation is not finished");
@@ -418,7 +418,7 @@ void RankRun::writeOutputs() {
   const uint64_t rows =
       saveOutputs(options.saveOutputs, program, *backend, *trainer, *batches,
                   communicator, [this] { return !agreeToStop(); });
-  if (speaks() && stopSignal != 0)
+  if (speaks() && rows == 0)
     run.out << "the outputs are not written: the run is stopped" << std::endl;
   else if (speaks())
     run.out << "wrote the outputs of " << rows << " validation samples to "

@@ -13,7 +13,8 @@ import sys
 from training import read_tensors, write_tensors
 
 LARGEST = 7e15  # beyond, a number of turns is no exact f64
-ANGLES = [0.0, -0.5, 3.0, 355.0, -1e4, 1.6e9, 1.7e9, -1.7e9, 4e10, 1e12, -3e13, 6.9e15,
+ANGLES = [-0.5, 3.0, 355.0, -1e4, 1.6e9, -1.7e9, 4e10, 1e12, -3e13, 6.9e15,
+          6913788171255808.0, 6946317179813888.0,
           9.3e18, -1e30, math.inf, math.nan]  # fmt: skip
 
 

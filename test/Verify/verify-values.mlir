@@ -187,6 +187,32 @@ zero.step @needs_all(%x: tensor<4x16xf32> {zero.input = "x"}) {
 
 // -----
 
+// One column that all ranks have is not repeated beside a column of each, but where the
+// operation says that it may be.
+zero.mesh @mesh <data = 1, tensor = 2>
+zero.step @one_column(%x: tensor<4x2xf32> {zero.input = "x"}, %m: tensor<4x1xf32> {zero.input = "m"}) {
+  %o = zero.slice_value %x cut <dim 1 of [2] over <tensor = 2>> : tensor<4x2xf32> -> tensor<4x1xf32>
+  // expected-error @below {{over #zero.axes<tensor = 2> reads parts beside all of dimension 1 of operand 1, which is the same on all ranks; wanted its part}}
+  %y = arith.addf %o, %m : tensor<4x1xf32>
+  %l = nn.reduce sum %y dims [0, 1] : (tensor<4x1xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// A mask of the queries that each rank has goes with these, and not with heads.
+zero.mesh @mesh <data = 1, tensor = 2>
+zero.step @other_mask(%x: tensor<2x4x2x8xf32> {zero.input = "x"}, %m: tensor<1x1x8x4xf32> {zero.input = "m"}) {
+  %o = zero.slice_value %x cut <dim 2 of [2] over <tensor = 2>> : tensor<2x4x2x8xf32> -> tensor<2x4x1x8xf32>
+  %n = zero.slice_value %m cut <dim 2 of [8] over <tensor = 2>> : tensor<1x1x8x4xf32> -> tensor<1x1x4x4xf32>
+  // expected-error @below {{over #zero.axes<tensor = 2> reads}}
+  %y, %lse = nn.attention %o, %o, %o mask %n scale 1.0 : (tensor<2x4x1x8xf32>, tensor<2x4x1x8xf32>, tensor<2x4x1x8xf32>, tensor<1x1x4x4xf32>) -> (tensor<2x4x1x8xf32>, tensor<2x1x4xf32>)
+  %l = nn.reduce sum %y dims [0, 1, 2, 3] : (tensor<2x4x1x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
 // Heads may be of one rank; half of each head may not.
 zero.mesh @mesh <data = 1, tensor = 2>
 zero.step @half_heads(%x: tensor<2x4x16xf32> {zero.input = "x"}) {

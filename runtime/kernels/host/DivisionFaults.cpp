@@ -10,7 +10,7 @@ static thread_local sigjmp_buf *target = nullptr;
 static struct sigaction before;
 
 static void handle(int signal, siginfo_t *info, void *context) {
-  if (target)
+  if (target && info->si_code == FPE_INTDIV)
     siglongjmp(*target, 1);
   if (before.sa_flags & SA_SIGINFO)
     return before.sa_sigaction(signal, info, context);

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+
 import pytest
 import torch
 from torch import nn
@@ -52,6 +54,7 @@ def test_steps_take_what_the_example_is():
     data = nested(12)
     assert len(step.train(data, 2, progress=False)) == 2
     assert len(step.train([batch], 2, progress=False)) == 2
+    step(batch | {"pair": list(batch["pair"])})
     step.close()
 
 
@@ -71,14 +74,34 @@ def test_further_outputs_need_no_labels():
     step.close()
 
 
+def test_orders_and_kinds_of_mappings():
+    class Named(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x, parts, factor):
+            found = self.layer(x) * parts["a"] - parts["b"]
+            return found.mean() if factor != factor else found.sum()
+
+    a, b, x = torch.randn(3, 4, 4)
+    module = Named()
+    with compiled(module, {"x": x, "parts": {"a": a, "b": b}, "factor": float("nan")}) as step:
+        wanted = module(x, {"a": a, "b": b}, float("nan")).item()
+        parts = collections.OrderedDict(b=b, a=a)
+        batch = {"x": x, "parts": parts, "factor": float("nan")}
+        assert step.evaluate(batch) == pytest.approx(wanted, rel=1e-5)
+
+
 @pytest.mark.parametrize(
     "change, words",
     [
         ({"power": 3}, "has 3 for 'power', and the model was imported with 2, which is part"),
         ({"power": 2.0}, "has 2.0 for 'power', and the model was imported with 2"),
         ({"power": torch.ones(4)}, "has a Tensor for 'power'"),
-        ({"pair": None}, r"'pair' of the batch is not made as in the example: found \*, wanted"),
+        ({"pair": None}, r"'pair' of the batch is not made as in the example: found None, wanted"),
         ({"pair": [torch.ones(4, 4)]}, r"found \[\*\], wanted \(\*, {'k': \*}\)"),
+        ({"pair": (torch.ones(4, 4), {"j": 1})}, r"found \(\*, {'j': 1}\), wanted"),
         ({"pair_0": torch.ones(4, 4)}, "has 'pair_0' twice, beside 'pair'"),
         ({"reduction": "sum"}, "the array 'reduction' has elements of type str"),
     ],

@@ -165,6 +165,39 @@ def caught_of_all(w, x):
         return (w * x).mean()
 
 
+quiet = contextlib.suppress(RuntimeError)
+
+
+def caught_by_a_name(w, x):
+    with quiet:
+        if x.sum() > 0:
+            w = w * 2
+    return (w * x).mean()
+
+
+def caught_at_the_end(w, x):
+    try:
+        if x.sum() > 0:
+            w = w * 2
+    finally:
+        return (w * x).mean()  # noqa: B012
+
+
+class Ignoring:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return True
+
+
+def caught_by_a_class(w, x):
+    with Ignoring():
+        if x.sum() > 0:
+            w = w * 2
+    return (w * x).mean()
+
+
 def between(w, x):
     w = w * 2 if x.max() > 4 else w
     assert w.dim() == 2
@@ -185,6 +218,9 @@ def between(w, x):
         caught_by_another_name,
         caught_number,
         caught_of_all,
+        caught_by_a_name,
+        caught_at_the_end,
+        caught_by_a_class,
         between,
     ],
 )

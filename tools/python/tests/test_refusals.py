@@ -283,7 +283,8 @@ def test_parameters():
     assert "parts of one tensor" in refusal(module)
 
 
-def test_batch_norm_without_a_reader():
+@pytest.mark.parametrize("calls", (0, 1))
+def test_batch_norm_without_a_reader(calls):
     class Unread(nn.Module):
         def __init__(self):
             super().__init__()
@@ -291,7 +292,9 @@ def test_batch_norm_without_a_reader():
 
         def forward(self, x):
             h = self.layer(x)
-            self.norm(h)
+            for _ in range(calls):
+                h = self.norm(h)
+            self.norm(h * 3 + 1)
             return h.mean()
 
     module = Unread()

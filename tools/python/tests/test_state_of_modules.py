@@ -437,9 +437,20 @@ def positions(count):
     return torch.arange(float(count))
 
 
-def test_cached_tables_are_made_anew():
+TABLES: dict[int, torch.Tensor] = {}
+
+
+def kept_positions(count):
+    if count not in TABLES:
+        TABLES[count] = torch.arange(float(count))
+    return TABLES[count]
+
+
+@pytest.mark.parametrize("function", (positions, kept_positions))
+def test_cached_tables_are_made_anew(function):
     """Those of a trace are no tensors, and PyTorch goes on with its own."""
     positions.cache_clear()
+    TABLES.clear()
 
     class Cached(nn.Module):
         def __init__(self):
@@ -447,9 +458,9 @@ def test_cached_tables_are_made_anew():
             self.w = nn.Parameter(torch.ones(4))
 
         def forward(self, x):
-            return (self.w * x * positions(4)).mean()
+            return (self.w * x * function(4)).mean()
 
     module, batch = Cached(), {"x": torch.randn(3, 4)}
     with zero.compile(module, batch, check=True) as step:
         assert step(batch) == pytest.approx(module(**batch).item(), rel=1e-5)
-    assert type(positions(4)) is torch.Tensor
+    assert type(function(4)) is torch.Tensor

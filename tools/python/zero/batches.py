@@ -17,7 +17,10 @@ class Fixed:
 
     def check(self, name: str, given: Any) -> None:
         given = number_in(given)
-        if type(given) is not type(self.value) or given != self.value:
+        is_same = type(given) is type(self.value) and (
+            given == self.value or (given != given and self.value != self.value)
+        )
+        if not is_same:
             raise ArgumentError(
                 f"the batch has {_short(given)} for '{name}', and the model was imported with "
                 f"{_short(self.value)}, which is part of it: compile it again with the other value"
@@ -40,8 +43,8 @@ class BatchForm:
         if not self._entries:
             return part
         arrays = {name: value for name, value in part.items() if name not in self._entries}
-        for name, entry in self._entries.items():
-            for inner, value in self._leaves(name, entry, part[name]) if name in part else ():
+        for name in self._entries:
+            for inner, value in self._leaves_of(name, part):
                 if isinstance(inner, Fixed):
                     inner.check(name, value)
                 elif inner in arrays:
@@ -50,28 +53,63 @@ class BatchForm:
                     arrays[inner] = value
         return arrays
 
-    def _leaves(self, name: str, entry: Any, value: Any) -> Iterator[tuple[Any, Any]]:
-        # Whoever has imported a model has PyTorch.
-        from torch.utils import _pytree as pytree
-
-        inner, wanted = pytree.tree_flatten(entry)
-        values, found = pytree.tree_flatten(value)
-        if found != wanted:
+    def _leaves_of(self, name: str, part: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+        if name not in part:
+            return []
+        entry, value = self._entries[name], part[name]
+        try:
+            return list(_leaves(entry, value))
+        except _Differs:
             raise ArgumentError(
-                f"'{name}' of the batch is not made as in the example: found {_kind(found)}, "
-                f"wanted {_kind(wanted)}"
-            )
-        return zip(inner, values)
+                f"'{name}' of the batch is not made as in the example: found {_form(value)}, "
+                f"wanted {_form(entry)}"
+            ) from None
 
 
-def _kind(form) -> str:
-    """The lists and mappings of a form, with a star for each array in them."""
-    return str(form.unflatten([_Star()] * form.num_leaves)) if form.num_leaves else "nothing"
+class _Differs(Exception):
+    pass
 
 
-class _Star:
-    def __repr__(self) -> str:
-        return "*"
+def _leaves(entry: Any, value: Any) -> Iterator[tuple[Any, Any]]:
+    """The inputs and fixed values of an entry, each with what a batch has in its place. A
+    list may stand for a tuple, as loaders of data give it."""
+    if isinstance(entry, (str, Fixed)):
+        yield entry, value
+    elif isinstance(entry, Mapping):
+        if not isinstance(value, Mapping) or value.keys() != entry.keys():
+            raise _Differs
+        for key, inner in entry.items():
+            yield from _leaves(inner, value[key])
+    elif isinstance(entry, (list, tuple)):
+        if not isinstance(value, (list, tuple)) or len(value) != len(entry):
+            raise _Differs
+        for inner, part in zip(entry, value):
+            yield from _leaves(inner, part)
+    else:
+        yield from _leaves_of_pytorch(entry, value)
+
+
+def _leaves_of_pytorch(entry: Any, value: Any) -> Iterator[tuple[Any, Any]]:
+    """Of a class that PyTorch knows the parts of."""
+    # Whoever has imported a model has PyTorch.
+    from torch.utils import _pytree as pytree
+
+    inner, wanted = pytree.tree_flatten(entry)
+    values, found = pytree.tree_flatten(value)
+    if found != wanted:
+        raise _Differs
+    yield from zip(inner, values)
+
+
+def _form(value: Any) -> str:
+    """The lists and mappings of a value, with a star for each array in them."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key!r}: {_form(part)}" for key, part in value.items()) + "}"
+    if isinstance(value, tuple):
+        return "(" + ", ".join(map(_form, value)) + ("," if len(value) == 1 else "") + ")"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_form, value)) + "]"
+    return "*" if hasattr(value, "shape") or isinstance(value, (str, Fixed)) else _short(value)
 
 
 def _short(value: Any) -> str:

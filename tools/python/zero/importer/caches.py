@@ -1,4 +1,4 @@
-"""What functions keep with functools.cache.
+"""What functions keep with functools.cache, or in dictionaries and lists of their file.
 
 A table that forward makes while it is traced has no values, and is nothing for the next call.
 """
@@ -10,6 +10,9 @@ import gc
 import sys
 from contextlib import contextmanager
 from typing import Iterator
+
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensor
 
 # Their caches hold no tensors of a model, and are slow to fill.
 _OWN = {"torch", "sympy", "mpmath", "numpy", "zero"}
@@ -24,13 +27,25 @@ def _kept() -> dict[functools._lru_cache_wrapper, int]:
     }
 
 
+def _empty_globals(module: nn.Module) -> None:
+    files = {type(layer).__module__ for layer in module.modules()}
+    for name in files & sys.modules.keys():
+        for value in list(vars(sys.modules[name]).values()):
+            if type(value) is dict:
+                for key in [key for key, item in value.items() if isinstance(item, FakeTensor)]:
+                    del value[key]
+            elif type(value) is list:
+                value[:] = [item for item in value if not isinstance(item, FakeTensor)]
+
+
 @contextmanager
-def caches_emptied() -> Iterator[None]:
+def caches_emptied(module: nn.Module) -> Iterator[None]:
     """Empties what functions of a model have kept of a trace."""
     before = _kept()
     try:
         yield
     finally:
+        _empty_globals(module)
         for function, misses in _kept().items():
             package = str(getattr(function, "__module__", "")).split(".")[0]
             is_own = package in _OWN or package in sys.stdlib_module_names

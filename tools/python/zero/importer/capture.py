@@ -197,7 +197,7 @@ def traced(wrapper: LossOf, batch: dict[str, Any]) -> tuple[ExportedProgram, Hoo
             experts_sorted(),
             tracing_silenced(),
             checks_passed(),
-            caches_emptied(),
+            caches_emptied(wrapper.module),
             hooks_recorded() as hooks,
         ):
             return torch.export.export(wrapper, (), batch, strict=False), hooks
@@ -467,7 +467,6 @@ def bind(program, buffers: dict[str, torch.Tensor]) -> Captured:
             raise CannotImport(f"the module keeps {spec.target}, of kind {spec.kind.name}")
     names = {spec.target: nodes[spec.arg.name] for spec in program.graph_signature.input_specs}
     bind_results(captured, program, names)
-    refuse_unread_norms(captured)
     captured.unread = unread_buffers(captured, program, buffers)
     captured.form = batch_form(program)
     for node, value in captured.constants.items():
@@ -494,12 +493,14 @@ def unread_buffers(
 def bind_results(captured: Captured, program, placeholders: dict[str, Node]) -> None:
     """What the graph returns, and the buffers that it changes."""
     results = list(captured.graph.output_node().args[0])
+    moved: dict[str, Node] = {}
     for spec, result in zip(program.graph_signature.output_specs, results):
         if spec.kind == OutputKind.USER_OUTPUT:
             captured.results.append(result)
         elif spec.kind == OutputKind.BUFFER_MUTATION and is_counter(result):
             pass
         elif spec.kind == OutputKind.BUFFER_MUTATION and is_running(result):
+            moved[own_name(spec.target)] = result
             track(captured, placeholders[spec.target], own_name(spec.target), result)
         elif spec.kind == OutputKind.BUFFER_MUTATION and is_scratch(program, spec.target, result):
             pass
@@ -513,6 +514,7 @@ def bind_results(captured: Captured, program, placeholders: dict[str, Node]) -> 
             raise CannotImport(
                 f"forward changes '{own_name(spec.target)}' in place: return a new tensor"
             )
+    refuse_unread_norms(moved, needed(captured.results))
 
 
 def track(captured: Captured, placeholder: Node, name: str, result: Node) -> None:
@@ -528,16 +530,20 @@ def track(captured: Captured, placeholder: Node, name: str, result: Node) -> Non
         captured.averages[placeholder] = Average(name, data, weight)
 
 
-def refuse_unread_norms(captured: Captured) -> None:
-    """What no result depends on is left out, statistics that it would move included."""
-    live = needed(captured.results)
-    for placeholder, average in captured.averages.items():
-        if live.isdisjoint(placeholder.users):
-            raise CannotImport(
-                f"no result depends on the output of the batch norm that moves '{average.name}': "
-                "use its output, leave the layer out, or put it into eval mode",
-                place_of(next(iter(placeholder.users))),
-            )
+def refuse_unread_norms(moved: dict[str, Node], live: set[Node]) -> None:
+    """What no result depends on is left out, statistics that it would move included: those
+    of each call of a layer, which moves what the call before has left."""
+    for name, result in moved.items():
+        calls = [result.args[0]]
+        while calls:
+            norm = calls.pop()
+            if norm not in live:
+                raise CannotImport(
+                    f"no result depends on the output of the batch norm that moves '{name}': "
+                    "use its output, leave the layer out, or put it into eval mode",
+                    place_of(norm),
+                )
+            calls += [value.args[0] for value in norm.args if is_running(value)]
 
 
 def refuse_moved(name: str, result: Node) -> None:

@@ -29,6 +29,8 @@ CHECKING = (
     os.path.join(TORCH, "distributions") + os.sep,
     os.path.join(TORCH, "nn", "functional.py"),
 )
+# What tries whether a condition can be told, and goes on where it cannot.
+TRYING = tuple(os.path.join(TORCH, name) + os.sep for name in ("_higher_order_ops", "distributed"))
 # Beyond are the frames of whoever imports the model.
 MODEL_IS_CALLED_IN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "capture.py")
 
@@ -43,18 +45,21 @@ def checks_passed() -> Iterator[None]:
 
     @functools.wraps(raised)
     def noted(self, *words):
-        if is_caught(sys._getframe(1)):
-            caught.append(place_of_frames(traceback.extract_stack()))
+        stack = traceback.extract_stack()
+        if not any(frame.filename.startswith(TRYING) for frame in stack):
+            caught.append(place_of_frames(stack))
         raised(self, *words)
 
     @functools.wraps(guard)
     def guarded(self, file, line):
+        before = len(caught)
         try:
             return guard(self, file, line)
         except GuardOnDataDependentSymNode:
             passing = passing_value(sys._getframe(1))
             if passing is None:
                 raise
+            del caught[before:]
             return passing
 
     SymNode.guard_bool, GuardOnDataDependentSymNode.__init__ = guarded, noted
@@ -68,14 +73,6 @@ def checks_passed() -> Iterator[None]:
             "the trace says of it: choose between tensors with torch.where",
             caught[0],
         )
-
-
-def is_caught(frame: FrameType | None) -> bool:
-    """Whether the model goes on where this frame raises."""
-    return any(
-        outer.f_lineno in _checks_of(outer.f_code.co_filename).caught
-        for outer in frames_of_model(frame)
-    )
 
 
 def frames_of_model(frame: FrameType | None) -> Iterator[FrameType]:
