@@ -192,9 +192,11 @@ TEST(Options, AKeyIsGivenOnce) {
       parseOver("", {{"mesh", "data=2"}, {"set", R"(zero.mesh={"tensor": 2})"}},
                 2),
       "by the option mesh; give one of them");
-  EXPECT_EQ(parseOver("", {{"set", "zero.alignment=32;zero.alignment=64"}})
-                .config->alignment,
-            64);
+  expectMessage(parseOver("", {{"set", "zero.alignment=32;zero.alignment=64"}}),
+                "error: the option set zero.alignment: found 64, and 32 by the "
+                "option set zero.alignment; give one of them");
+  EXPECT_TRUE(
+      parseOver("", {{"set", "zero.alignment=64;zero.alignment=64"}}).config);
   EXPECT_TRUE(
       parseOver("", {{"stage", "2"}, {"set", "zero_optimization.stage=2"}})
           .config);

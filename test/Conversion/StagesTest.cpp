@@ -21,10 +21,12 @@ namespace {
 class Stages : public ::testing::Test, protected Compiler {
 protected:
   std::vector<zrt::Program> compile(const std::string &options,
-                                    const std::string &model = kThreeStages) {
+                                    const std::string &model = kThreeStages,
+                                    int ranks = 1) {
     OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(model, &context);
     if (!module ||
-        !runPipeline(*module, "mesh=pipe=3,data=1 stage=0 " + options)) {
+        !runPipeline(*module, "mesh=pipe=3,data=" + std::to_string(ranks) +
+                                  " stage=0 " + options)) {
       ADD_FAILURE() << options << ": " << message;
       return {};
     }
@@ -247,7 +249,7 @@ TEST_F(Stages, ThatWaitForEachOtherAreNamed) {
 /// memory one collective does not wait for another.
 TEST_F(Stages, ThatWaitForEachOtherOnDevicesAreNamed) {
   auto programs =
-      compile("accumulation=2 mesh=pipe=3,data=2", makeTied(kThreeStages));
+      compile("accumulation=2", makeTied(kThreeStages), /*ranks=*/2);
   ASSERT_EQ(programs.size(), 3u);
   zrt::Program &first = programs[0];
   auto &commands = first.apply.commands;
