@@ -84,6 +84,13 @@ zero.step @loss_scale_initial(%x: tensor<f32>) training #zero.training<stage = 0
 
 // -----
 
+// expected-error @+2 {{initial is 1e-30, wanted 2^-64 or more}}
+// expected-error @+1 {{failed to parse Zero_TrainingAttr parameter 'loss_scale'}}
+zero.step @loss_scale_tiny(%x: tensor<f32>) training #zero.training<stage = 0, ranks = 1, loss_scale = <initial = 1.0e-30>> {
+}
+
+// -----
+
 // expected-error @+2 {{minimum is 0, wanted a number above 0 that f32 can hold}}
 // expected-error @+1 {{failed to parse Zero_TrainingAttr parameter 'loss_scale'}}
 zero.step @loss_scale_minimum(%x: tensor<f32>) training #zero.training<stage = 0, ranks = 1, loss_scale = <minimum = 0.0>> {

@@ -57,7 +57,11 @@ def without_gradients(w, x):
         (lambda w, x: w[x.nonzero()].sum(), "use torch.where"),
         (lambda w, x: torch.index_put(w, (x > 0,), x[0, :1].expand(3)).sum(), "torch.where"),
         (lambda w, x: w * x, "the loss is a tensor<4x4xf32>: wanted one float"),
-        (lambda w, x: (w * (x.long() @ x.long())).sum(), "of matrices of torch.int64: convert"),
+        (
+            lambda w, x: (w * (x.long() @ x.long())).sum(),
+            "a product of matrices of torch.int64: convert them to floats, as by .float(), first",
+        ),
+        (lambda w, x: (w[:0] * torch.ones(0, 4)).sum() + w.sum(), "a constant without elements"),
         (lambda w, x: torch.linalg.qr(w, mode="r")[1].mean(), "use the mode 'reduced'"),
         (lambda w, x: w.mean() + (w * x)[:, 4:].sum(), "a maximum of a tensor without elements"),
         (lambda w, x: (w[:, :0] @ x[:0]).mean() + w.mean(), "of a tensor without elements"),
