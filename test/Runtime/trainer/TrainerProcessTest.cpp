@@ -285,6 +285,20 @@ TEST_F(TrainerProcess, SigtermStopsTheContinuationOfAText) {
   expectStopped(child);
 }
 
+TEST_F(TrainerProcess, SigtermStopsAValidation) {
+  std::vector<std::string> arguments = command(1000000);
+  for (const char *more :
+       {"--eval-every", "1", "--eval-batches", "1000000000000"})
+    arguments.push_back(more);
+  Child child(arguments, 2, 1);
+  ASSERT_TRUE(child.outputs("step 1/1000000"));
+  child.signal(SIGTERM);
+  expectStopped(child);
+  EXPECT_NE(child.out.content().find("step 1: the validation is not finished"),
+            std::string::npos)
+      << child.out.content();
+}
+
 TEST_F(TrainerProcess, MoreOfSigtermChangeNothing) {
   Child child(command(1000000), 1, 1);
   ASSERT_TRUE(child.outputs("step 1/1000000"));
@@ -295,10 +309,9 @@ TEST_F(TrainerProcess, MoreOfSigtermChangeNothing) {
 
 TEST_F(TrainerProcess, ASecondSigintEndsAtOnce) {
   for (const int first : {SIGINT, SIGTERM}) {
-    // The evaluation never ends: only another SIGINT can end it.
+    // The second update never ends: only another SIGINT can end it.
     std::vector<std::string> arguments = command(1000000);
-    for (const char *more :
-         {"--eval-every", "1", "--eval-batches", "1000000000000"})
+    for (const char *more : {"--inject", "stop@0:2:kernel"})
       arguments.push_back(more);
     Child child(arguments, 1, 1);
     ASSERT_TRUE(child.outputs("step 1/1000000"));
