@@ -99,7 +99,7 @@ private:
   std::ostream &errors;
   std::vector<pid_t> numbers; ///< by rank; negative: it has ended
   sigset_t passed, before;
-  int pipe[2] = {-1, -1};     ///< the end of the processes, and this one's
+  int pipe[2] = {-1, -1}; ///< the end of the processes, and this one's
   int code = 0;
   bool stopped = false;
   std::optional<Clock::time_point> failedAt;
@@ -122,17 +122,16 @@ std::vector<std::string> ownCommand() {
 
 std::vector<std::string> Children::environmentOf(int rank,
                                                  uint16_t port) const {
-  std::vector<std::string> own = {"RANK=" + std::to_string(rank),
-                                  "LOCAL_RANK=" + std::to_string(rank),
-                                  "WORLD_SIZE=" + std::to_string(ranks),
-                                  "LOCAL_WORLD_SIZE=" + std::to_string(ranks),
-                                  "MASTER_ADDR=127.0.0.1",
-                                  "MASTER_PORT=" + std::to_string(port),
-                                  "TORCHELASTIC_USE_AGENT_STORE=False",
-                                  std::string(kStarter) + "=" +
-                                      std::to_string(::getpid()),
-                                  std::string(kStarterPipe) + "=" +
-                                      std::to_string(pipe[0])};
+  std::vector<std::string> own = {
+      "RANK=" + std::to_string(rank),
+      "LOCAL_RANK=" + std::to_string(rank),
+      "WORLD_SIZE=" + std::to_string(ranks),
+      "LOCAL_WORLD_SIZE=" + std::to_string(ranks),
+      "MASTER_ADDR=127.0.0.1",
+      "MASTER_PORT=" + std::to_string(port),
+      "TORCHELASTIC_USE_AGENT_STORE=False",
+      std::string(kStarter) + "=" + std::to_string(::getpid()),
+      std::string(kStarterPipe) + "=" + std::to_string(pipe[0])};
   const size_t count = own.size();
   for (char **each = environ; *each; ++each) {
     const std::string word = *each;
