@@ -11,10 +11,10 @@
 
 namespace llvm::json {
 class OStream;
-}
+} // namespace llvm::json
 namespace llvm::cl {
 class SubCommand;
-}
+} // namespace llvm::cl
 
 namespace mlir::zero {
 

@@ -2,6 +2,8 @@
 
 #include "zero/Dialect/Zero/Zero.h"
 
+#include "zero/Analysis/GivenGradients.h"
+
 #include "zero/Interfaces/Factors.h"
 
 #include "PartitionStates.h"
@@ -165,7 +167,7 @@ static StringAttr unknownAttribute(StepOp step, unsigned index) {
   ArrayAttr attributes = step.getArgAttrsAttr();
   if (attributes)
     for (NamedAttribute each : cast<DictionaryAttr>(attributes[index]))
-      if (each.getName() != "zero.input" &&
+      if (each.getName() != "zero.input" && each.getName() != kGradientOf &&
           each.getName().getValue().starts_with("zero."))
         return each.getName();
   return {};

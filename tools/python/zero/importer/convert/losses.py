@@ -112,10 +112,7 @@ def by_rows(b, logits, target, weight, reduction, ignore_index, smoothing) -> Va
     if reduction == NONE:
         return rows
     total = b.reduce("sum", rows, range(rows.rank))
-    if reduction == SUM:
-        return total
-    weights = b.reduce("sum", scale, range(scale.rank))
-    return b.over(total, b.select(b.compare("eq", weights, 0), b.like(weights, 1), weights))
+    return total if reduction == SUM else b.over(total, b.reduce("sum", scale, range(scale.rank)))
 
 
 def with_probabilities(b, logits, target, weight, reduction, smoothing) -> Value:
