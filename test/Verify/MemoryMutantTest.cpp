@@ -446,24 +446,23 @@ TEST_P(MemoryMutantTest, OffloadedStatesAreJudgedByTheBytesTheyLose) {
   std::string settings = "stage=" + std::to_string(GetParam()) +
                          " ranks=2 alignment=2 reduce-bucket-size=10 "
                          "param-persistence-threshold=3 accumulation=2 "
-                         "offload-optimizer=cpu sub-group-size=6 "
-                         "pipeline-updates=true";
+                         "sub-group-size=6 pipeline-updates=true ";
+  std::string host = settings + "offload-optimizer=cpu ";
+  std::string files = settings + "offload-optimizer=nvme nvme-path=/states "
+                                 "nvme-min-bytes=0 ";
   auto isOffload = [](Operation *op) {
     return isa<CopyToHostOp, UpdateOnHostOp, CopyToDeviceOp, UploadOp,
                ReadParametersOp, ReadStatesOp, WriteStatesOp>(op);
   };
-  judgeMutants(settings, isOffload);
-  judgeMutants(settings + " precision=bf16", isOffload);
-  judgeMutants(settings + " precision=bf16 offload-optimizer=nvme "
-                          "nvme-path=/states nvme-min-bytes=0",
-               isOffload);
+  judgeMutants(host, isOffload);
+  judgeMutants(host + "precision=bf16", isOffload);
+  judgeMutants(files + "precision=bf16", isOffload);
   if (GetParam() == 3) {
-    judgeMutants(settings + " offload-param=cpu", isOffload);
-    judgeMutants(settings + " offload-param=cpu precision=bf16", isOffload);
-    std::string files = settings + " offload-optimizer=nvme offload-param=nvme "
-                                   "nvme-path=/states nvme-min-bytes=0 ";
-    judgeMutants(files, isOffload);
-    judgeMutants(files + "precision=bf16 upload-buffers=3", isOffload);
+    judgeMutants(host + "offload-param=cpu", isOffload);
+    judgeMutants(host + "offload-param=cpu precision=bf16", isOffload);
+    judgeMutants(files + "offload-param=nvme", isOffload);
+    judgeMutants(files + "offload-param=nvme precision=bf16 upload-buffers=3",
+                 isOffload);
   }
   EXPECT_GE(mutants, 100u);
 }
