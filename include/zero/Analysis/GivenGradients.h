@@ -6,10 +6,6 @@
 
 namespace mlir::zero {
 
-/// The argument attribute of a step that names the parameter whose gradient of
-/// a micro-batch comes from outside; an argument without it is an input.
-inline constexpr llvm::StringLiteral kGradientOf = "zero.gradient_of";
-
 /// The parameter that argument `index` has the gradient of; null: it is an
 /// input.
 inline FlatSymbolRefAttr getGradientOf(StepOp step, unsigned index) {

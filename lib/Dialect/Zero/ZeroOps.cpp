@@ -2,8 +2,6 @@
 
 #include "zero/Dialect/Zero/Zero.h"
 
-#include "zero/Analysis/GivenGradients.h"
-
 #include "zero/Interfaces/Factors.h"
 
 #include "PartitionStates.h"

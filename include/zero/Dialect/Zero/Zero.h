@@ -48,6 +48,10 @@ struct RecomputeResource : SideEffects::Resource::Base<RecomputeResource> {
 /// all parameters, in the order of their declarations in the whole model.
 inline constexpr StringRef kDeclaredParameters = "zero.parameters";
 
+/// The argument attribute of a step that names the parameter whose gradient of
+/// a micro-batch comes from outside; an argument without it is an input.
+inline constexpr StringLiteral kGradientOf = "zero.gradient_of";
+
 /// Of the operations that hold the regions of a step.
 template <typename ConcreteType>
 class StepRegion : public OpTrait::TraitBase<ConcreteType, StepRegion> {};
