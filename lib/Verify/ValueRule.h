@@ -72,8 +72,7 @@ private:
   std::optional<States> cutResults();
   void addWays(unsigned operand, Way way);
   void finish(const Way &way);
-  bool fitsOperands(const Way &way);
-  bool fitsRead(const Way &way, unsigned last);
+  bool fitsOperands(const Way &way, bool isSoFar = false);
   bool fitsOperand(const Way &way, unsigned operand, unsigned dim);
   bool fitsKinds(const Way &way);
   std::optional<State> cutResult(const Way &way, unsigned result);

@@ -84,25 +84,17 @@ bool Rule::fitsOperand(const Way &way, unsigned operand, unsigned dim) {
   return false;
 }
 
-bool Rule::fitsOperands(const Way &way) {
+/// Whether operands go together; `isSoFar`, those that the way has a dimension
+/// of, since what does not fit them does not fit all either.
+bool Rule::fitsOperands(const Way &way, bool isSoFar) {
   auto isCut = [&](size_t factor) { return way.cut.contains(factor); };
-  for (auto [index, tensor] : llvm::enumerate(factors.operands))
+  for (auto [index, tensor] : llvm::enumerate(factors.operands)) {
+    if (isSoFar && !way.dims[index])
+      continue;
     for (auto [dim, factored] : llvm::enumerate(tensor.dimensions))
       if (hasFactor(factored, isCut) && !fitsOperand(way, index, dim))
         return false;
-  return true;
-}
-
-/// The same of the operands up to `last` that are read as cut: what does not
-/// fit them does not fit all either.
-bool Rule::fitsRead(const Way &way, unsigned last) {
-  auto isCut = [&](size_t factor) { return way.cut.contains(factor); };
-  for (unsigned index = 0; index <= last; ++index)
-    if (way.dims[index])
-      for (auto [dim, factored] :
-           llvm::enumerate(factors.operands[index].dimensions))
-        if (hasFactor(factored, isCut) && !fitsOperand(way, index, dim))
-          return false;
+  }
   return true;
 }
 
@@ -208,7 +200,7 @@ void Rule::addWays(unsigned operand, Way way) {
       if (!agrees)
         fail("reads " + nameOf(operand) + ", which is " + describe(layout) +
              ", beside what is cut otherwise; wanted one cut for both");
-      else if (fitsRead(longer, operand))
+      else if (fitsOperands(longer, /*isSoFar=*/true))
         addWays(operand + 1, longer);
     }
   if (state.isOwn && state.layouts.empty())
