@@ -75,7 +75,7 @@ std::string zero::writeBytes(StringRef path, StringRef bytes) {
   return "";
 }
 
-LogicalResult mlir::zero::checkRepeated(llvm::cl::SubCommand &command) {
+LogicalResult zero::checkRepeated(llvm::cl::SubCommand &command) {
   for (const auto &[name, option] : llvm::cl::getRegisteredOptions(command))
     if (option->getNumOccurrences() > 1 &&
         option->getNumOccurrencesFlag() == llvm::cl::Optional)

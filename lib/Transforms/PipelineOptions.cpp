@@ -74,49 +74,26 @@ std::string ZeroPipelineOptions::write(StringRef key, StringRef value) {
   return (" " + key + "=" + quote + value + quote).str();
 }
 
-/// The option whose values add up.
-static constexpr StringLiteral kKeys = "set";
-
-/// Options of a text by name, each as it was written first.
-namespace {
-class WrittenOptions {
-public:
-  /// Why `option` cannot be beside those before it; "" where it can.
-  std::string add(StringRef option) {
-    auto [name, value] = option.split('=');
-    if (name == kKeys)
-      return "";
-    auto [entry, isNew] = first.try_emplace(name, option);
-    if (isNew || entry->second == option || isTrue(entry->second, option, name))
-      return "";
-    return ("'" + name + "' is given twice, as '" + entry->second +
-            "' and as '" + option + "': give one of them")
-        .str();
-  }
-
-private:
-  /// A flag without a value is on.
-  static bool isTrue(StringRef one, StringRef other, StringRef name) {
-    auto isOn = [&](StringRef option) {
-      return option == name || option == (name + "=true").str();
-    };
-    return isOn(one) && isOn(other);
-  }
-
-  llvm::StringMap<StringRef> first;
-};
-} // namespace
+/// What an option is given; a flag without a value is on.
+static StringRef valueOf(StringRef option) {
+  return option.contains('=') ? option.split('=').second : "true";
+}
 
 std::unique_ptr<ZeroPipelineOptions>
 ZeroPipelineOptions::read(StringRef text, std::string &error) {
   auto options = std::make_unique<ZeroPipelineOptions>();
-  WrittenOptions written;
+  llvm::StringMap<StringRef> first;
   std::string keys;
   while (!text.trim().empty()) {
-    StringRef option = takeOption(text);
-    error = written.add(option);
-    if (!error.empty())
+    StringRef option = takeOption(text), name = option.split('=').first;
+    const bool addsUp = name == options->set.getArgStr();
+    StringRef known = first.try_emplace(name, option).first->second;
+    if (!addsUp && valueOf(known) != valueOf(option)) {
+      error = ("'" + name + "' is given twice, as '" + known + "' and as '" +
+               option + "': give one of them")
+                  .str();
       return nullptr;
+    }
     std::string reason;
     llvm::raw_string_ostream stream(reason);
     if (failed(options->parseFromString(option, stream))) {
@@ -125,7 +102,7 @@ ZeroPipelineOptions::read(StringRef text, std::string &error) {
                   .str();
       return nullptr;
     }
-    if (option.split('=').first == kKeys)
+    if (addsUp)
       keys += (keys.empty() ? "" : ";") + options->set.getValue();
   }
   if (!keys.empty())
