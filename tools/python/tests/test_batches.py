@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 
 import pytest
 import torch
@@ -110,3 +111,26 @@ def test_other_batches_are_refused(change, words):
     with compiled(Mixed(), nested(4)) as step:
         with pytest.raises(zero.ArgumentError, match=words):
             step(nested(4) | change)
+
+
+@dataclasses.dataclass
+class Pair:
+    first: torch.Tensor
+    second: torch.Tensor
+
+
+torch.export.register_dataclass(Pair)
+
+
+def test_classes_whose_parts_pytorch_knows():
+    class Paired(Mixed):
+        def forward(self, x, y, pair):
+            return ((self.layer(x) * pair.first + pair.second - y) ** 2).mean()
+
+    module = Paired()
+    batch = batch_of(2, pair=Pair(torch.randn(2, 4), torch.randn(2, 4)))
+    with compiled(module, batch) as step:
+        batch = batch_of(4, pair=Pair(torch.randn(4, 4), torch.randn(4, 4)))
+        assert step.evaluate(batch) == pytest.approx(module(**batch).item(), rel=1e-5)
+        with pytest.raises(zero.ArgumentError, match="'pair' of the batch is not made as in"):
+            step(batch | {"pair": batch["pair"].first})

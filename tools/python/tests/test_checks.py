@@ -60,10 +60,17 @@ def distributed_by_numbers(w, x):
     return torch.stack([kind.log_prob(x) for kind in found]).mean() + w.mean()
 
 
+def asserted_without_gradients(w, x):
+    with torch.no_grad(), torch.autocast("cpu", enabled=False):
+        assert x.max() <= 8
+    return (w * x).square().mean()
+
+
 @pytest.mark.parametrize(
     "function",
     [
         asserted,
+        asserted_without_gradients,
         asserted_numbers,
         asserted_not,
         checked_by_pytorch,
@@ -198,6 +205,28 @@ def caught_by_a_class(w, x):
     return (w * x).mean()
 
 
+def checked_by_a_name(w, x):
+    with quiet:
+        check(x)
+        w = w * 2
+    return (w * x).mean()
+
+
+def checked_by_a_class(w, x):
+    with Ignoring():
+        assert x.max() <= 8
+        w = w * 2
+    return (w * x).mean()
+
+
+def checked_before_the_end(w, x):
+    try:
+        assert x.max() <= 8
+        w = w * 2
+    finally:
+        return (w * x).mean()  # noqa: B012
+
+
 def between(w, x):
     w = w * 2 if x.max() > 4 else w
     assert w.dim() == 2
@@ -221,6 +250,9 @@ def between(w, x):
         caught_by_a_name,
         caught_at_the_end,
         caught_by_a_class,
+        checked_by_a_name,
+        checked_by_a_class,
+        checked_before_the_end,
         between,
     ],
 )

@@ -109,7 +109,9 @@ def _form(value: Any) -> str:
         return "(" + ", ".join(map(_form, value)) + ("," if len(value) == 1 else "") + ")"
     if isinstance(value, list):
         return "[" + ", ".join(map(_form, value)) + "]"
-    return "*" if hasattr(value, "shape") or isinstance(value, (str, Fixed)) else _short(value)
+    if isinstance(value, Fixed):
+        return _short(value.value)
+    return "*" if hasattr(value, "shape") or isinstance(value, str) else _short(value)
 
 
 def _short(value: Any) -> str:

@@ -31,6 +31,11 @@ CHECKING = (
 )
 # What tries whether a condition can be told, and goes on where it cannot.
 TRYING = tuple(os.path.join(TORCH, name) + os.sep for name in ("_higher_order_ops", "distributed"))
+# Contexts that an exception leaves; of others it is not known.
+LEAVES = {
+    *("no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "autocast"),
+    *("maybe_autocast", "sdpa_kernel", "record_function", "nullcontext", "catch_warnings"),
+}
 # Beyond are the frames of whoever imports the model.
 MODEL_IS_CALLED_IN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "capture.py")
 
@@ -127,13 +132,18 @@ def _lines(first: ast.AST, last: ast.AST) -> range:
 
 
 def _catches(node: ast.AST) -> bool:
-    if isinstance(node, ast.Try):
-        return bool(node.handlers)
-    if not isinstance(node, ast.With):
-        return False
-    calls = [item.context_expr.func for item in node.items if _is_call(item.context_expr)]
-    names = {getattr(call, "attr", getattr(call, "id", "")) for call in calls}
-    return bool(names & {"suppress", "raises", "assertRaises"})
+    """Whether what is raised in the node's body may end there."""
+    if isinstance(node, (ast.Try, getattr(ast, "TryStar", ast.Try))):
+        ends = (ast.Return, ast.Break, ast.Continue)
+        at_the_end = (inner for last in node.finalbody for inner in ast.walk(last))
+        return bool(node.handlers) or any(isinstance(inner, ends) for inner in at_the_end)
+    return isinstance(node, ast.With) and not {_name(item) for item in node.items} <= LEAVES
+
+
+def _name(item: ast.withitem) -> str:
+    entered = item.context_expr
+    called = entered.func if isinstance(entered, ast.Call) else entered
+    return getattr(called, "attr", getattr(called, "id", ""))
 
 
 def _is_call(node: ast.AST) -> bool:
