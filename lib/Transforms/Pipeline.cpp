@@ -113,7 +113,7 @@ static void addExchangePasses(OpPassManager &manager,
                               const TrainConfig &config) {
   if (config.cutRows)
     manager.addPass(createGatherAgain());
-  manager.addPass(createVerifyValues());
+  manager.addPass(createVerifyValues({/*isInternal=*/true}));
   manager.addPass(createStartExchanges());
   manager.addPass(createOverlapExchanges());
 }
@@ -162,8 +162,10 @@ static void addSchedulePasses(OpPassManager &manager, const TrainConfig &config,
                               bool proves) {
   addStatePasses(manager, config);
   manager.addPass(createFree());
+  VerifyScheduleOptions proof;
+  proof.isInternal = true;
   if (proves)
-    manager.addPass(createVerifySchedule());
+    manager.addPass(createVerifySchedule(proof));
   PlanMemoryOptions plan;
   if (config.memoryBudget)
     plan.memoryBudget = std::to_string(config.memoryBudget);
@@ -171,7 +173,7 @@ static void addSchedulePasses(OpPassManager &manager, const TrainConfig &config,
     plan.hostMemoryBudget = std::to_string(config.hostMemoryBudget);
   manager.addPass(createPlanMemory(plan));
   if (proves)
-    manager.addPass(createVerifySchedule());
+    manager.addPass(createVerifySchedule(proof));
   manager.addPass(createCheckPlanPass(config));
 }
 

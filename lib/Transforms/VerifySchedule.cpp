@@ -72,7 +72,10 @@ void VerifySchedule::runOnOperation() {
     ranks.push_back(step);
     return WalkResult::skip();
   });
-  if (failed(verifyRun(ranks)))
+  if (failed(verifyRun(ranks))) {
+    if (isInternal)
+      remarkInternalError(getOperation());
     return signalPassFailure();
+  }
   markAllAnalysesPreserved();
 }

@@ -18,8 +18,11 @@ struct VerifyValues : public zero::impl::VerifyValuesBase<VerifyValues> {
 
   void runOnOperation() override {
     for (StepOp step : getOperation().getOps<StepOp>())
-      if (failed(verify::verifyValues(getOperation(), step)))
+      if (failed(verify::verifyValues(getOperation(), step))) {
+        if (isInternal)
+          verify::remarkInternalError(getOperation());
         return signalPassFailure();
+      }
     markAllAnalysesPreserved();
   }
 };

@@ -125,6 +125,13 @@ void verify::describeGradient(InFlightDiagnostic &error, Value value) {
   error.attachNote(value.getLoc()) << "computed here";
 }
 
+void verify::remarkInternalError(ModuleOp module) {
+  emitRemark(module.getLoc(),
+             "this is an internal error: what is refused was written by "
+             "zero and not by the user; nothing was compiled. Report it "
+             "with the model and its configuration");
+}
+
 /// An average of the partition moves as far as its parameter says.
 static LogicalResult verifyAverage(const Tables &tables, PartitionOp partition,
                                    ParameterOp parameter) {

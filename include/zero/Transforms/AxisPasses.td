@@ -399,6 +399,9 @@ def VerifyValues : Pass<"zero-verify-values", "::mlir::ModuleOp"> {
     - Leaves: the same. `zero-verify-schedule` verifies this as well.
     - Not done here: values along the axes that have samples of their own.
   }];
+  let options = [
+    Option<"isInternal", "internal", "bool", "false",
+      "Passes of this pipeline wrote the module: a remark calls an error internal">];
 }
 
 #endif // ZERO_TRANSFORMS_AXISPASSES_TD

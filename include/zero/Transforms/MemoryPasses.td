@@ -87,7 +87,9 @@ def VerifySchedule : Pass<"zero-verify-schedule", "::mlir::ModuleOp"> {
   let options = [
     Option<"maxReuseDistance", "max-reuse-distance", "int64_t", "-1",
       "The value that zero-insert-gathers used; negative: that of the training">,
-    Option<"report", "report", "bool", "false", "Print the traffic, and what reduced it">];
+    Option<"report", "report", "bool", "false", "Print the traffic, and what reduced it">,
+    Option<"isInternal", "internal", "bool", "false",
+      "Passes of this pipeline wrote the schedule: a remark calls an error internal">];
 }
 
 def PlanMemory : Pass<"zero-plan-memory", "::mlir::ModuleOp"> {

@@ -106,6 +106,9 @@ LogicalResult verifyStreams(const Tables &tables);
 LogicalResult verifyPlaces(const Tables &tables);
 LogicalResult verifyMemory(const Tables &tables);
 
+/// Says of an error in what zero's own passes wrote whose fault it is.
+void remarkInternalError(ModuleOp module);
+
 /// What all ranks' programs say of `op`: its attributes but those that
 /// zero-specialize-rank changes and names that no other program knows.
 DictionaryAttr getCommonFacts(Operation *op);
