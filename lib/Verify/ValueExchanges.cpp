@@ -330,6 +330,26 @@ LogicalResult Values::visitExchange(ExchangeValueOp op) {
   return success();
 }
 
+/// The outermost dimension along which all ranks have one value, though not
+/// one for all elements: each has a part of it.
+static std::optional<Layout> findUniformPart(const State &state, Value value) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+  auto isUniform = [&](size_t dim) {
+    return shape[dim] == 1 || state.isUniform(dim);
+  };
+  if (state.kind != State::Same ||
+      llvm::all_of(llvm::seq(shape.size()), isUniform))
+    return std::nullopt;
+  for (auto [dim, extent] : llvm::enumerate(shape))
+    if (extent > 1 && isUniform(dim)) {
+      Layout layout;
+      layout.dim = dim;
+      layout.blocks.sizes.push_back(extent);
+      return layout;
+    }
+  return std::nullopt;
+}
+
 LogicalResult Values::visitStartGather(StartAllGatherOp op) {
   if (failed(checkGroup(op, op.getOver())))
     return failure();
@@ -349,6 +369,9 @@ LogicalResult Values::visitStartGather(StartAllGatherOp op) {
     give(op.getPending(), state);
     return success();
   }
+  if (std::optional<Layout> layout =
+          isOfSamples() ? std::nullopt : findUniformPart(state, op.getValue()))
+    state = State::cut(*layout);
   // Of what is the same everywhere all parts are.
   const int64_t rank = op.getTensorType().getRank();
   const uint64_t all = rank < 64 ? (uint64_t(1) << rank) - 1 : 0;
@@ -403,7 +426,10 @@ std::optional<State> Values::exchanged(Value value, const State &state) const {
     gathered.stride = strideOf(value, 0);
     for (int64_t size : layout.blocks.sizes)
       gathered.gathered.sizes.push_back(size * inner);
-    gathered.part = inner * extent <= block ? block * axis.getSize() : block;
+    // Indices of what was within the dimension of the ranks are within a part.
+    const bool isWithin =
+        state.stride ? layout.dim > state.front : inner * extent <= block;
+    gathered.part = isWithin ? block * axis.getSize() : block;
     if (found &&
         (found->gathered != gathered.gathered || found->part != gathered.part))
       return std::nullopt;

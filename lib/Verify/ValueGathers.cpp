@@ -191,11 +191,15 @@ static std::optional<State> bringToFront(const Moved &moved, State state,
   return state;
 }
 
-int64_t verify::findFrontStride(Operation *op, int64_t ranks) {
+void verify::setFront(State &state, Operation *op, int64_t ranks) {
   std::optional<Moved> moved = findMoved(op, /*result=*/0);
-  return moved && bringsRanksToFront(*moved, ranks)
-             ? moved->layout.strides.front()
-             : 0;
+  if (!moved || !bringsRanksToFront(*moved, ranks))
+    return;
+  state.stride = moved->layout.strides.front();
+  for (auto [dim, extent] : llvm::enumerate(moved->from))
+    if (extent == ranks &&
+        strideOf(moved->from, static_cast<int64_t>(dim)) == state.stride)
+      state.front = dim;
 }
 
 /// The dimensions that are cut where what is around is. A number has none.

@@ -218,7 +218,7 @@ FailureOr<States> verify::applyOperation(Operation *op,
     if (operands.size() == 1 &&
         (operands[0].kind == State::Cut || operands[0].kind == State::Own ||
          operands[0].kind == State::Term))
-      results->front().stride = findFrontStride(op, over.getSize());
+      setFront(results->front(), op, over.getSize());
     return *results;
   }
   if (auto results = applyUnlimited(op, factors, operands, over))

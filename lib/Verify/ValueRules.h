@@ -33,9 +33,9 @@ State settled(State state, ArrayRef<int64_t> shape);
 /// Of a value of that shape, the dimensions of which a rank may have one block,
 /// of so many elements.
 State partOfBlock(ArrayRef<int64_t> shape, int64_t block);
-/// How far the indices were apart of a dimension of `ranks` that `op`, a move,
-/// brings to the front; 0 where it does something else.
-int64_t findFrontStride(Operation *op, int64_t ranks);
+/// Sets `stride` and `front` of what `op` gives, if it is a move that brings a
+/// dimension of `ranks` to the front.
+void setFront(State &state, Operation *op, int64_t ranks);
 
 } // namespace mlir::zero::verify
 

@@ -74,6 +74,8 @@ struct State {
   /// the `stride` as well, where ranks were brought to the front, and what is
   /// its own the blocks.
   int64_t stride = 0;
+  /// Of what is sent: the dimension that came to the front by `stride`.
+  size_t front = 0;
   Blocks gathered;
   /// Gathered: of what was exchanged, the elements of a block of the dimension
   /// that each rank has got a part of; 0 where all have the same. Of what is
