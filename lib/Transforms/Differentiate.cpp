@@ -341,5 +341,11 @@ Differentiate::reportUnused(StepOp step,
           << " does not depend on it: use it, mark it frozen, or set "
              "ignore-unused-parameters";
   }
-  return failure(unused && !ignoreUnusedParameters);
+  if (unused && !ignoreUnusedParameters)
+    return failure();
+  if (!withGradient.empty())
+    return success();
+  return emitError(step.getLoc())
+         << "'zero.step' trains nothing: no parameter is left that is not "
+            "frozen and that a gradient of the loss reaches";
 }

@@ -214,3 +214,14 @@ zero.step @mask(%q: tensor<2x3x2x2xf32>, %k: tensor<2x4x2x2xf32>) {
   %loss = nn.reduce sum %o dims [0, 1, 2, 3] : (tensor<2x3x2x2xf32>) -> tensor<f32>
   zero.yield %loss : tensor<f32>
 }
+
+// -----
+
+zero.parameter @w : tensor<4xf32> = #zero.ones frozen
+// expected-error @+1 {{'zero.step' trains nothing: no parameter is left that is not frozen and that a gradient of the loss reaches}}
+zero.step @nothing(%x: tensor<4xf32>) {
+  %w = zero.load @w : tensor<4xf32>
+  %p = arith.mulf %w, %x : tensor<4xf32>
+  %loss = nn.reduce sum %p dims [0] : (tensor<4xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
