@@ -40,7 +40,7 @@ static void addModelPasses(OpPassManager &manager, const TrainConfig &config) {
   manager.addPass(createWeighMicroBatches(
       {config.lossMean ? stringify(*config.lossMean).str() : ""}));
   manager.addPass(createShardModel({config.cutRows}));
-  manager.addPass(createVerifyValues());
+  manager.addPass(createVerifyValues({/*isInternal=*/true}));
   if (config.fuseMoves)
     manager.addPass(createJoinRotary());
   SetPrecisionOptions precision;

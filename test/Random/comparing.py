@@ -64,7 +64,12 @@ class Comparison:
             raise Finding(
                 "refused without a place", f"no error with a place: {done.stderr}"
             )
-        raise Refused(errors[0].split("error: ", 1)[1])
+        reason = errors[0].split("error: ", 1)[1]
+        if "this is an internal error" in done.stderr:
+            raise Finding(
+                "internal error: " + pattern_of(reason), f"internal error: {reason}"
+            )
+        raise Refused(reason)
 
     def train(self, command, program):
         done = self.call(command)
