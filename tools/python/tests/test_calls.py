@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import warnings
 
 import numpy
@@ -123,6 +124,30 @@ def test_an_update_that_is_skipped_is_told_once():
         step.backward(batch)
         step.update()
     assert [str(each.message)[:27] for each in told] == ["update 2 was skipped, as a "]
+
+
+@pytest.mark.parametrize("parts", (1, 2))
+def test_threads_get_their_own_loss(parts, monkeypatch):
+    sgd = {"optimizer": {"type": "SGD", "params": {"lr": 0.0}}}
+    one, other = mlp_batch(), {name: 2 * value for name, value in mlp_batch().items()}
+    with compile_mlp(config=sgd) as step:
+        wanted, different = step(one), step(other)
+        assert wanted != different
+        found = []
+        beside = threading.Thread(target=lambda: found.append(step(other)))
+
+        def tell(*_, **__):
+            """Between an update and its result. The other thread has to wait for both."""
+            monkeypatch.undo()
+            beside.start()
+            beside.join(0.2)
+
+        monkeypatch.setattr(step._skips, "tell", tell)
+        if parts == 2:
+            step.backward(one)
+        assert (step(one) if parts == 1 else step.update()) == wanted
+        beside.join()
+        assert found == [different]
 
 
 def test_what_f32_cannot_hold_is_refused():

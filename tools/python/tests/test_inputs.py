@@ -54,6 +54,58 @@ def test_a_scalar_first_is_refused():
         zero.export(Graph(), first)
 
 
+class Chosen(nn.Module):
+    """Rows of a table, some of which are left out."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Parameter(torch.randn(9, 4))
+
+    def forward(self, ids, kept, x):
+        return ((self.table[ids] * x).sum(-1) * kept).square().mean()
+
+
+def test_integers_of_any_type_are_read():
+    ids, kept, x = torch.tensor([3, 1, 0, 1]), torch.tensor([1, 0, 1, 1]), torch.randn(4, 4)
+    batch = {"ids": ids, "kept": kept.bool(), "x": x}
+    with zero.compile(Chosen(), batch) as step:
+        wanted = step.evaluate(batch)
+        signed = ("int8", "int16", "int32", "int64")
+        for kind in (*signed, "uint8", "uint16", "uint32", "uint64"):
+            for form in (lambda tensor: tensor, lambda tensor: tensor.numpy()):
+                own = {name: form(batch[name].to(getattr(torch, kind))) for name in ("ids", "kept")}
+                assert step.evaluate(batch | own) == wanted, kind
+        truths = ids.clamp(max=1).bool()
+        assert step.evaluate(batch | {"ids": truths}) == step.evaluate(batch | {"ids": truths.int()})
+        for change, words in (
+            ({"ids": numpy.full(4, 2**63, "u8")}, "has the value 9223372036854775808, wanted an i"),
+            ({"ids": numpy.full(4, 2**40)}, "has the value 1099511627776, which"),
+            ({"kept": torch.full((4,), 2)}, "'kept' has the value 2, wanted 0 or 1"),
+            ({"kept": x[0]}, "'kept' has elements of type f32, wanted i1"),
+        ):
+            with pytest.raises(zero.ArgumentError, match=words):
+                step.evaluate(batch | change)
+
+
+def test_what_is_negated_by_a_mark_only_is_read_as_it_is():
+    ids, kept = torch.tensor([3, 1, 0, 1]), torch.ones(4, dtype=torch.bool)
+    x = torch.complex(torch.randn(4, 4), torch.randn(4, 4)).conj().imag
+    assert x.is_neg()
+    module = Chosen()
+    module.table.data = torch.complex(torch.zeros(9, 4), torch.randn(9, 4)).conj().imag
+    batch = {"ids": ids, "kept": kept, "x": x}
+    with zero.compile(module, batch) as step:
+        wanted = module.table.detach().resolve_neg()
+        numpy.testing.assert_array_equal(step.state_dict()["table"], wanted)
+        assert step.evaluate(batch) == pytest.approx(module(**batch).item(), rel=1e-5)
+        batch["x"] = x + 1
+        with torch.no_grad():
+            loss = module(ids, kept, x + 1).item()
+        assert step.evaluate(batch) == pytest.approx(loss, rel=1e-5)
+        step.set_parameter("table", -module.table.detach())
+        numpy.testing.assert_array_equal(step.state_dict()["table"], -wanted)
+
+
 NAMES = """
 import torch
 from torch import nn

@@ -23,8 +23,8 @@ TYPES = {
     "uint16": 8,
 }
 NAMES = {number: name for name, number in TYPES.items()}
-# The runtime has no such elements; i64 holds them all.
-_WIDENED = ("uint8", "int16", "uint32")
+# Of these an input of integers takes what fits it, as files of data do.
+_INTEGERS = ("bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
@@ -51,9 +51,11 @@ class View:
                 f"the array '{name}' is on the device {value.device}, wanted the CPU: call .cpu()"
             )
         kind = str(value.dtype).removeprefix("torch.")
-        if kind in _WIDENED:
-            value, kind = value.long(), "int64"
-        value = value.detach().contiguous()
+        # What is negated or conjugated may be so in name only.
+        value = value.detach().resolve_neg().resolve_conj().contiguous()
+        if _integer_for(kind, wanted):
+            self._from_numpy(name, value.numpy(), wanted)
+            return
         if converted := _float_for(kind, wanted):
             result = value.double() if converted == "float64" else value.float()
             _check_finite(name, bool((result.isinf() & ~value.isinf()).any()), kind, converted)
@@ -67,9 +69,10 @@ class View:
         # Fortran order and strides are what is copied.
         value = numpy.asarray(value)
         value = value if value.flags.c_contiguous else numpy.ascontiguousarray(value)
-        if not value.dtype.isnative or value.dtype.name in _WIDENED:
-            kind = "int64" if value.dtype.name in _WIDENED else value.dtype.newbyteorder("=")
-            value = value.astype(kind)
+        if not value.dtype.isnative:
+            value = value.astype(value.dtype.newbyteorder("="))
+        if integer := _integer_for(value.dtype.name, wanted):
+            value = _as_integers(name, value, integer)
         kind = value.dtype.name
         if converted := _float_for(kind, wanted):
             with numpy.errstate(over="ignore"):
@@ -150,6 +153,24 @@ def _float_for(kind: str, wanted: str | None) -> str | None:
     return None if kind == result else result
 
 
+def _integer_for(kind: str, wanted: str | None) -> str | None:
+    """The type that integers of type `kind` are converted to for an input; the runtime
+    itself takes i64 for i32. None where they stay."""
+    if kind not in _INTEGERS or wanted not in _INTEGERS or kind == wanted:
+        return None
+    result = "bool" if wanted == "bool" else "int64"
+    return None if kind == result else result
+
+
+def _as_integers(name: str, value: numpy.ndarray, kind: str) -> numpy.ndarray:
+    result = value.astype(kind)
+    if (result != value).any():
+        outside = value[result != value].flat[0]
+        wanted = "0 or 1" if kind == "bool" else "an integer that i64 holds"
+        raise ArgumentError(f"the array '{name}' has the value {outside}, wanted {wanted}")
+    return result
+
+
 def _check_finite(name: str, overflows: bool, kind: str, converted: str) -> None:
     if overflows:
         raise ArgumentError(
@@ -174,7 +195,7 @@ def as_floats(name: str, value: Any) -> numpy.ndarray:
     """The values as dense f32, copied only where they are not that already."""
     check_array(name, value)
     if _is_torch(value):
-        value = value.detach().cpu()
+        value = value.detach().resolve_neg().cpu()
         narrow = value.is_floating_point() and str(value.dtype) != "torch.float64"
         value = (value.float() if narrow else value).numpy()
     value = numpy.asarray(value)
@@ -192,7 +213,8 @@ def bytes_of(value: Any) -> bytes:
     if _is_torch(value):
         import torch
 
-        return value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+        value = value.detach().resolve_neg().resolve_conj().cpu()
+        return value.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
     return numpy.ascontiguousarray(value).tobytes()
 
 

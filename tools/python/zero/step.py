@@ -177,20 +177,20 @@ class Step:
         return self._update(arrays or None if batch is None else batch, gradients)
 
     def _update(self, batch: Batch | None, gradients: Gradients | None = None) -> float:
-        try:
-            if gradients is not None:
-                self._with_gradients(
-                    "zero_run_step_gradients", batch, gradients, ctypes.byref(self._report)
-                )
-            elif batch is None:
-                self._call("zero_run_step", None, 0, ctypes.byref(self._report))
-            else:
-                self._with_batch("zero_run_step", batch, ctypes.byref(self._report))
-        finally:  # An update that fails may have told why before.
-            if self._checks_itself:
-                self._tell_notices()
-        self._skips.tell(self._report, stacklevel=4)
-        return self._report.loss
+        report = ctypes.byref(self._report)
+        with self._lock:  # The report is that of the update until it is read.
+            try:
+                if gradients is not None:
+                    self._with_gradients("zero_run_step_gradients", batch, gradients, report)
+                elif batch is None:
+                    self._call("zero_run_step", None, 0, report)
+                else:
+                    self._with_batch("zero_run_step", batch, report)
+            finally:  # An update that fails may have told why before.
+                if self._checks_itself:
+                    self._tell_notices()
+            self._skips.tell(self._report, stacklevel=4)
+            return self._report.loss
 
     def _tell_notices(self) -> None:
         notices = ctypes.c_char_p()
@@ -216,9 +216,10 @@ class Step:
 
     def update(self) -> float:
         """The second part: clips and updates. Returns the loss, as `step(batch)`."""
-        self._call("zero_run_update", ctypes.byref(self._report))
-        self._skips.tell(self._report, stacklevel=3)
-        return self._report.loss
+        with self._lock:
+            self._call("zero_run_update", ctypes.byref(self._report))
+            self._skips.tell(self._report, stacklevel=3)
+            return self._report.loss
 
     def evaluate(self, batch: Batch) -> float:
         """The mean loss over the batch, without dropout; changes nothing. The batch
@@ -383,11 +384,10 @@ class Step:
             self._with_batch(function, batch, views.arguments, views.count, *results)
 
     def _with_batch(self, function: str, batch: Batch, *results) -> None:
-        parts = self.form.parts(batch)
         types = {name: tensor.dtype for name, tensor in self.inputs.items()}
         views = [
             (name, View(name, value, types.get(name)))
-            for part in parts
+            for part in self.form.parts(batch)
             for name, value in part.items()
         ]
         arrays = (Array * len(views))(*(view.as_argument(name) for name, view in views))

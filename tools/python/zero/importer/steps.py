@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch.fx import Graph, GraphModule, Node
 
+from zero.arrays import bytes_of
 from zero.importer.captured import Captured, needed
 from zero.importer.fold import fold
 from zero.importer.stops import GIVEN, KEPT
@@ -74,9 +75,7 @@ def computation_of(captured: Captured, given: dict[int, torch.Tensor]) -> list[s
 def digest(value: Any) -> str:
     """Tells constants apart, the kinds of zeros and NaNs included."""
     if isinstance(value, torch.Tensor):
-        value = value.detach().cpu().contiguous()
-        data = value.reshape(-1).view(torch.uint8).numpy() if value.numel() else b""
-        text = hashlib.sha256(data).hexdigest()
+        text = hashlib.sha256(bytes_of(value)).hexdigest()
         return f"{value.dtype} {tuple(value.shape)} {text}"
     if isinstance(value, (list, tuple)):
         return str([digest(item) for item in value])

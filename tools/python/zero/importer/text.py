@@ -6,6 +6,7 @@ import re
 
 import torch
 
+from zero.arrays import bytes_of
 from zero.importer.errors import CannotImport, Place
 
 ELEMENTS = {
@@ -68,8 +69,7 @@ def hexadecimal(scalar: torch.Tensor) -> str:
 def dense(values: torch.Tensor) -> str:
     """The elements of a `dense` attribute, nested as the shape is."""
     if values.dtype.is_floating_point and values.dim() and values.numel() > 64:
-        data = values.contiguous().flatten().view(torch.uint8).numpy().tobytes()
-        return f'"0x{data.hex().upper()}"'
+        return f'"0x{bytes_of(values).hex().upper()}"'
     if values.dim() == 0:
         return number(values.item(), values.dtype)
     return "[" + ", ".join(dense(row) for row in values) + "]"
