@@ -188,7 +188,26 @@ void Executor::count(const Action &action) {
     countIn(sent.groups[command.group]);
 }
 
+void Executor::copyGradientsAgain() {
+  for (const Region *region :
+       {&program.micro, &program.microLast, &program.apply}) {
+    const auto planned = plans.find(region);
+    if (planned == plans.end() || planned->second.empty())
+      continue;
+    for (const Action &action : planned->second.front()) {
+      const Command &command = *action.command;
+      if (command.opcode == Opcode::Kernel && judgesGradients(program, command))
+        break; // what is copied later copies what is there then
+      if (!copiesGradients(program, command))
+        continue;
+      waitForCopies(command.ticket);
+      action.kernel->run(action.buffers.data(), workspace);
+    }
+  }
+}
+
 void Executor::judgeAgain() {
+  copyGradientsAgain();
   // Loss and weights are reduced together with the measures, and are already.
   const double loss = context.control->lossSum,
                weight = context.control->weightSum;

@@ -105,6 +105,8 @@ public:
   /// Called by all ranks in the command hook, with the command that judges
   /// them.
   void judgeAgain();
+  /// Those that were copied before they were judged.
+  void copyGradientsAgain();
 
   /// Waits for every operation that a region left running for the next one, or
   /// postponed, so that parameters may be read from outside.

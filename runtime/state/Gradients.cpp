@@ -35,6 +35,19 @@ bool zrt::measuresGradients(const Program &program, const Command &command) {
                      });
 }
 
+bool zrt::copiesGradients(const Program &program, const Command &command) {
+  if (bytesCopiedBeside(program, command) == 0)
+    return false;
+  const BufferRef &from = command.buffers.front();
+  return std::any_of(program.partitions.begin(), program.partitions.end(),
+                     [&](const Partition &partition) {
+                       const BufferRef &all = partition.gradients;
+                       return partition.trainable && from.arena == all.arena &&
+                              from.offset >= all.offset &&
+                              from.offset < all.offset + all.bytes;
+                     });
+}
+
 void zrt::forEachGradientShare(const Program &program,
                                const Parameter &parameter, int rank,
                                const std::function<void(const Piece &)> &body) {

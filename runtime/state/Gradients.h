@@ -17,6 +17,10 @@ bool judgesGradients(const Program &program, const Command &command);
 /// them, adds what ranks have measured, or judges.
 bool measuresGradients(const Program &program, const Command &command);
 
+/// Whether `command` copies reduced gradients to where an update beside the
+/// device reads them. Some are copied before all of them are judged.
+bool copiesGradients(const Program &program, const Command &command);
+
 /// Calls `body` with each piece of the gradient of `parameter` that `rank`
 /// answers for, in rising order. The pieces of all ranks are the gradient.
 void forEachGradientShare(const Program &program, const Parameter &parameter,
@@ -32,7 +36,8 @@ void readGradient(const Program &program, const Arenas &arenas, int rank,
 
 /// Sets what `rank` stores of elements [element, element + count) of the
 /// gradient, rounded to the type in which the sum over ranks and micro-batches
-/// is kept. The commands that measure gradients must run again afterwards.
+/// is kept. The commands that measure gradients, and those that have copied
+/// them, must run again afterwards.
 /// \pre As for `readGradient`.
 void setGradient(const Program &program, const Arenas &arenas, int rank,
                  const Parameter &parameter, uint64_t element, uint64_t count,

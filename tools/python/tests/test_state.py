@@ -70,11 +70,21 @@ def test_two_parts_are_one_update():
     assert found[:4] == found[4:]
 
 
+@pytest.mark.parametrize("accumulation", [1, 2])
+@pytest.mark.parametrize("device", ["", "cpu", "nvme"])
 @pytest.mark.parametrize("stage", [0, 1, 2, 3])
-def test_setting_gradients(stage):
-    """The update uses what was set, whole or as each of two ranks answers for it."""
+def test_setting_gradients(stage, device, accumulation, tmp_path):
+    """The update uses what was set, whole or as each of two ranks answers for it, also where
+    gradients have crossed to the host before all of them were there."""
+    if device and stage == 0:
+        pytest.skip("stage 0 keeps states on the device")
     module, example, data = nanogpt()
-    config = {**SGD, "gradient_accumulation_steps": 2, "gradient_clipping": 0.0}
+    data = {name: value[: 4 * accumulation] for name, value in data.items()}
+    config = {**SGD, "gradient_accumulation_steps": accumulation, "gradient_clipping": 0.0}
+    if device:
+        place = {"device": device} | ({"nvme_path": str(tmp_path)} if device == "nvme" else {})
+        config["zero_optimization"] = {"offload_optimizer": place, "overlap_comm": True}
+        config["optimizer"] = {"type": "SGD", "params": {"lr": LEARNING_RATE, "momentum": 0.9}}
     with zero.compile(module, example, config=config, ranks=2, stage=stage) as step:
         before = step.state_dict()
         step.backward(data)
