@@ -1,6 +1,8 @@
 //===- ConfigKeys.cpp - Looking things up in the table of keys --*- C++ -*-===//
 #include "ConfigKeys.h"
 
+#include "zero/Config/Integers.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -142,7 +144,7 @@ static bool isFraction(const json::Value &value) {
 
 static bool isIntegerFrom(const json::Value &value, int64_t least,
                           int64_t most) {
-  std::optional<int64_t> integer = value.getAsInteger();
+  std::optional<int64_t> integer = integerOf(value);
   return integer && *integer >= least && *integer <= most;
 }
 
@@ -178,7 +180,7 @@ bool mlir::zero::hasType(const ConfigKey &key, const json::Value &value) {
   case KeyType::Count:
     return isIntegerFrom(value, 1, key.most);
   case KeyType::Integer:
-    return value.getAsInteger().has_value();
+    return integerOf(value).has_value();
   case KeyType::NonNegative:
     return number && *number >= 0 &&
            (key.most == kAnyNumber || *number <= static_cast<double>(key.most));

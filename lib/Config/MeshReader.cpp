@@ -1,6 +1,8 @@
 //===- MeshReader.cpp - The axes of the ranks -------------------*- C++ -*-===//
 #include "ConfigReader.h"
 
+#include "zero/Config/Integers.h"
+
 #include "program/ByteCount.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -164,9 +166,9 @@ Axes MeshReader::readAxes() {
   llvm::SmallVector<std::pair<unsigned, MeshAxisConfig>> ordered;
   for (const json::Object::value_type &entry : *mesh) {
     std::string path = (kMeshKey + "." + StringRef(entry.first)).str();
-    ordered.push_back({reporter.getLines().order.lookup(path),
-                       {StringRef(entry.first).str(),
-                        entry.second.getAsInteger().value_or(0)}});
+    ordered.push_back(
+        {reporter.getLines().order.lookup(path),
+         {StringRef(entry.first).str(), integerOf(entry.second).value_or(0)}});
   }
   llvm::sort(ordered,
              [](const auto &a, const auto &b) { return a.first < b.first; });

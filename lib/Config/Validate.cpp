@@ -1,6 +1,8 @@
 //===- Validate.cpp - A configuration against the table of keys -*- C++ -*-===//
 #include "Validate.h"
 
+#include "zero/Config/Integers.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -134,7 +136,7 @@ bool ConfigValues::boolean(StringRef path) const {
 }
 
 int64_t ConfigValues::integer(StringRef path) const {
-  return *get(path).getAsInteger();
+  return *integerOf(get(path));
 }
 
 double ConfigValues::number(StringRef path) const {
@@ -146,7 +148,7 @@ std::string ConfigValues::text(StringRef path) const {
 }
 
 std::optional<int64_t> ConfigValues::optionalInteger(StringRef path) const {
-  return get(path).getAsInteger();
+  return integerOf(get(path));
 }
 
 std::optional<double> ConfigValues::optionalNumber(StringRef path) const {

@@ -12,6 +12,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/JSON.h"
 
 #include <algorithm>
 
@@ -82,6 +83,10 @@ static StringRef valueOf(StringRef option) {
 std::unique_ptr<ZeroPipelineOptions>
 ZeroPipelineOptions::read(StringRef text, std::string &error) {
   auto options = std::make_unique<ZeroPipelineOptions>();
+  if (!llvm::json::isUTF8(text)) {
+    error = "the options are no text in UTF-8";
+    return nullptr;
+  }
   llvm::StringMap<StringRef> first;
   std::string keys;
   while (!text.trim().empty()) {

@@ -53,7 +53,7 @@ void InProcessCommunicator::take(const StartedMail &started, Mail &mail) {
     fail(describeMail(started) + ": the other rank sends " +
          std::to_string(from.count) + " x " + nameOf(from.type));
   ++world_.working;
-  if (!world_.failed)
+  if (!world_.failed && to.count > 0)
     std::memcpy(to.receive, from.send, to.count * sizeOf(to.type));
   --world_.working;
   std::lock_guard<std::mutex> lock(world_.mutex);

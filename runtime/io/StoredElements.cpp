@@ -31,6 +31,8 @@ void zrt::storeElements(DataType type, bool followsMaster, const float *values,
     std::transform(values, values + count, static_cast<uint16_t *>(out),
                    rounded);
   };
+  if (count == 0)
+    return;
   if (type == DataType::F32)
     std::memcpy(out, values, count * sizeof(float));
   else if (type == DataType::U16)

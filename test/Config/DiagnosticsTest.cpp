@@ -434,6 +434,9 @@ TEST(Diagnostics, AlignmentBeyondACount) {
   expectError(R"("zero": {"alignment": 2147483648})",
               "c.json:3: error: zero.alignment: found 2147483648, wanted an "
               "integer from 1 to 2147483647");
+  expectError(R"("zero": {"alignment": 9.223372036854775808e18})",
+              "c.json:3: error: zero.alignment: found 9.2233720368547758e+18, "
+              "wanted an integer from 1 to 2147483647");
   valid(R"("zero": {"alignment": 2147483647})");
 }
 

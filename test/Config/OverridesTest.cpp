@@ -95,6 +95,7 @@ TEST(Options, EveryRangeIsChecked) {
                      {"momentum", "2"},
                      {"loss-scale", "1e39"},
                      {"quantized-weights", "x"},
+                     {"prefetch-bucket-size", "9.223372036854775808e18"},
                      {"alignment", "9223372036854775807"}})
           .messages,
       R"(c.json: error: the option quantized-weights: found "x", wanted an integer of 0 or more
@@ -106,6 +107,7 @@ c.json: error: the option weight-decay: found -1, wanted a number of 0 or more
 c.json: error: the option alignment: found 9223372036854775807, wanted an integer from 1 to 2147483647
 c.json: error: the option stage: found 4, wanted an integer from 0 to 3
 c.json: error: the option param-persistence-threshold: found -3, wanted an integer of 0 or more
+c.json: error: the option prefetch-bucket-size: found 9.2233720368547758e+18, wanted an integer of 0 or more
 )");
 }
 
