@@ -259,6 +259,8 @@ public:
 
 private:
   double collective(CollectiveOpInterface op) const;
+  /// Between two stages of a pipeline.
+  double transfer(AsyncOpInterface op) const;
   double accumulate(AccumulateOp op) const;
   double statistics(GradStatsOp op) const;
   double update(PartitionOp partition, int64_t elements,
@@ -280,6 +282,15 @@ double OperationCost::collective(CollectiveOpInterface op) const {
                                         *toDataType(type),
                                         model.getSpan(op.getGroup(partitions)))
               : 0;
+}
+
+double OperationCost::transfer(AsyncOpInterface op) const {
+  SmallVector<AsyncBuffer> buffers = op.getBuffers(
+      partitions,
+      op->getParentOfType<StepOp>().getTraining().value_or(TrainingAttr()));
+  return model.collectiveSeconds(zrt::Collective::Send, op.getBytes(partitions),
+                                 *toDataType(buffers.front().type),
+                                 model.getStages());
 }
 
 double OperationCost::accumulate(AccumulateOp op) const {
@@ -350,6 +361,8 @@ double OperationCost::cost(Operation *op) const {
                       partition.getOwnedElements(op.getBegin(), op.getEnd()),
                       op.getStream());
       })
+      .Case<StartSendOp, StartReceiveOp, TieGradientsOp>(
+          [&](auto op) { return transfer(op); })
       .Case([&](AsyncOpInterface op) {
         assert(
             (op.getLink() == LinkKind::Bus || op.getLink() == LinkKind::File) &&
@@ -396,6 +409,10 @@ double CostModel::costOf(Operation *op) const {
 
 GroupSpan CostModel::getSpan(AxesAttr group) const {
   return group && mesh ? spanOf(machine, mesh, group) : all;
+}
+
+GroupSpan CostModel::getStages() const {
+  return getSpan(mesh ? mesh.getStageAxes() : AxesAttr());
 }
 
 GroupSpan mlir::zero::spanOf(const Machine &machine, AxesAttr mesh,

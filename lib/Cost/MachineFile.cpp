@@ -1,5 +1,6 @@
 //===- MachineFile.cpp - a machine from a JSON file -----------------------===//
 
+#include "zero/Config/Integers.h"
 #include "zero/Config/Nesting.h"
 #include "zero/Cost/Machine.h"
 
@@ -47,7 +48,7 @@ public:
     const llvm::json::Value *found = find(key, "a whole number", wanted);
     if (!found)
       return;
-    auto number = found->getAsInteger();
+    auto number = integerOf(*found);
     if (number && *number >= 0)
       value = *number;
     else

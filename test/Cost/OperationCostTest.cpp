@@ -1,3 +1,4 @@
+#include "zero/Dialect/Zero/PartitionTable.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Registration/Registration.h"
 #include "zero/Timeline/Timeline.h"
@@ -76,6 +77,29 @@ TEST_F(OperationCosts, AddUpToTheTimeline) {
     double seconds = costOfUpdate(*module, model);
     EXPECT_NEAR(seconds / timeline->stepSeconds(), 1, 0.05) << options;
   }
+}
+
+/// Not as a copy within the memory of a rank.
+TEST_F(OperationCosts, OfWhatStagesSendAreThoseOfTheLink) {
+  OwningOpRef<ModuleOp> module =
+      plan("tiny-gpt.mlir", "mesh=pipe=2,data=2 stage=1 accumulation=2");
+  Machine machine = makeMachine();
+  machine.bandwidth = 1e15;
+  int transfers = 0;
+  for (ModuleOp stage : module->getOps<ModuleOp>()) {
+    StepOp step = *stage.getOps<StepOp>().begin();
+    CostModel model = makeCostModel(machine, stage, *step.getTraining());
+    PartitionTable partitions(stage);
+    stage.walk([&](AsyncOpInterface op) {
+      if (!isa<StartSendOp, StartReceiveOp, TieGradientsOp>(op.getOperation()))
+        return;
+      ++transfers;
+      const double bytes = static_cast<double>(op.getBytes(partitions));
+      EXPECT_GT(bytes, 0);
+      EXPECT_GE(model.costOf(op), bytes / machine.protocols[0].bandwidth);
+    });
+  }
+  EXPECT_GE(transfers, 5); // two each way, and a tied table
 }
 
 TEST_F(OperationCosts, AreOfOneOperationToo) {

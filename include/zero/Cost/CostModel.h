@@ -69,6 +69,8 @@ public:
   GroupSpan getCut() const { return cut; }
   /// What a group of these axes of the mesh spans; null for all ranks.
   GroupSpan getSpan(AxesAttr group) const;
+  /// The ranks that have the stages of one pipeline.
+  GroupSpan getStages() const;
 
 private:
   struct Tables;
