@@ -37,10 +37,22 @@ ELEMENTS = {
         + torch.remainder(-3 * w, x)
         + torch.fmod(-1e5 * w, x + 3)
     ),
+    "remainder_of_a_number": lambda w, x, i: w * (7.5 % (x + 3)) + w * (7 % (i + 1)),
+    "present": lambda w, x, i: (
+        torch.fmax(w, x)
+        + torch.fmin(w, torch.where(i == 1, NAN, x))
+        + torch.fmax(w.detach() + NAN, w)
+    ),
+    "rounded": lambda w, x, i: (
+        w * torch.round(x, decimals=2)
+        + torch.round(100 * w, decimals=-1)
+        + w * torch.round(x, decimals=0)
+    ),
+    "polar": lambda w, x, i: torch.view_as_real(torch.polar(w, x)).sum(-1),
     "hypot": lambda w, x, i: torch.hypot(w, x) + torch.hypot(w * 1e25, x) / 1e25,
     "logaddexp": lambda w, x, i: torch.logaddexp(w, x) + torch.logaddexp2(90 * w, x),
     "frac": lambda w, x, i: (3 * w).frac() + torch.deg2rad(w) + torch.rad2deg(w),
-    "heaviside": lambda w, x, i: torch.heaviside(x, torch.tensor(0.5)) * w,
+    "heaviside": lambda w, x, i: torch.heaviside(x, torch.tensor(0.5).to(x)) * w,
     "sinc": lambda w, x, i: torch.sinc(w) + torch.sinc(w * (i % 2)),
     "logit": lambda w, x, i: torch.logit(w * 0.3) + torch.logit(w, eps=1e-1),
     "normal": lambda w, x, i: torch.special.ndtr(w) + torch.special.entr(w),
@@ -190,6 +202,11 @@ REDUCTIONS = {
     ),
     "maxima_of_ties": lambda w, x, i: F.adaptive_max_pool2d(
         (i // 3 + w - w.detach())[None], (3, 4)
+    ),
+    "means_by_a_divisor": lambda w, x, i: (
+        F.avg_pool2d(w[None], 2, 1, 1, divisor_override=3)
+        + F.avg_pool2d(w[None], 2, count_include_pad=False, divisor_override=1).sum()
+        + F.avg_pool3d(w.view(1, 1, 2, 3, 4), 2, 1, divisor_override=5).sum()
     ),
     "maxima_3d": lambda w, x, i: F.adaptive_max_pool3d(w.view(1, 2, 3, 4), (1, 2, 3)),
     "smoothed": lambda w, x, i: (

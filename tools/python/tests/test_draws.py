@@ -26,14 +26,14 @@ class Drawn(nn.Module):
         return {"loss": (y.float() * self.scale).square().mean() + x.mean(), "y": y}
 
 
-def drawn(draw, **settings) -> torch.Tensor:
+def drawn(draw, losses: int = 3, **settings) -> torch.Tensor:
+    """`losses` of three steps are different: numbers in another order have the same."""
     batch = {"x": torch.full((ROWS, COLUMNS), 0.3)}
     with zero.compile(
         Drawn(draw), batch, config=STILL, check=True, outputs=["y"], **settings
     ) as step:
         first = torch.from_numpy(step.predict(batch)["y"])
-        losses = {step(batch) for _ in range(3)}
-        assert len(losses) == 3
+        assert len({step(batch) for _ in range(3)}) == losses
         return first.double()
 
 
@@ -71,12 +71,39 @@ def test_integers_are_those_of_the_generator():
         (lambda x: torch.empty_like(x, dtype=torch.bool).bernoulli_(0.4), 0, 1, 0.4),
         (lambda x: torch.empty_like(x).normal_(3, 0.1), 2.3, 3.7, 3),
         (lambda x: torch.normal(3.0, 0.1, x.shape), 2.3, 3.7, 3),
+        (lambda x: torch.normal(10 * x, 0.1), 2.3, 3.7, 3),
+        (lambda x: torch.normal(3.0, x / 3), 2.3, 3.7, 3),
+        (lambda x: torch.normal(10 * x[:1], x[:, :1] / 3), 2.3, 3.7, 3),
     ),
 )
 def test_ranges_and_means(draw, low, high, mean):
     found = drawn(draw)
     assert low <= found.min() and found.max() <= high
     assert found.mean().item() == pytest.approx(mean, abs=0.05)
+
+
+def test_a_permutation_has_each_once():
+    found = drawn(lambda x: torch.randperm(1000).expand(x.shape), losses=1)
+    assert torch.equal(found[0].sort()[0], torch.arange(1000.0, dtype=torch.float64))
+    assert found[0].diff().ne(1).sum() > 900
+
+
+RATES = torch.tensor([0.0, 3.0, 1.0, 0.0, 4.0])
+
+
+@pytest.mark.parametrize("count, replacement", ((1, False), (1, True), (3, False), (3, True)))
+def test_choices_by_their_probabilities(count, replacement):
+    """The shares of the first choice, and whether later ones may be the same."""
+
+    def draw(x):
+        rates = RATES.expand(4000, 5)
+        return torch.multinomial(rates, count, replacement).flatten()
+
+    found = drawn(draw, losses=1 if (count, replacement) == (3, False) else 3).view(4000, count)
+    shares = torch.bincount(found[:, 0].long(), minlength=5) / 4000
+    torch.testing.assert_close(shares, RATES / RATES.sum(), rtol=0, atol=0.03)
+    twice = sum((row.unique().numel() < count) for row in found)
+    assert (twice > 0) == (replacement and count > 1)
 
 
 class Slopes(nn.Module):
@@ -183,6 +210,6 @@ def test_refused():
         with pytest.raises(zero.CannotImport, match=text):
             zero.export(Drawn(draw), {"x": torch.ones(4, 4)})
 
-    train(lambda x: torch.multinomial(x, 1).float(), "multinomial")
+    train(lambda x: torch.poisson(x), "poisson")
     train(lambda x: torch.randint(0, 2**33, x.shape), "beyond 32 bits|wanted 1 to")
     train(lambda x: torch.empty_like(x).bernoulli_(1.5), "1.5, which is no probability")

@@ -274,6 +274,12 @@ REDUCTIONS = {
     "broadcast_matmul": lambda w, x, i: w.view(2, 2, 6) @ x.view(2, 1, 6, 2),
     "addmm": lambda w, x, i: torch.addmm(x[0, :4], w, x.T),
     "einsum": lambda w, x, i: torch.einsum("ac,bc->ab", w, x) + torch.einsum("ac->a", w),
+    "einsum_diagonals": lambda w, x, i: (
+        torch.einsum("ii", w[:, :4]) * w
+        + torch.einsum("ii->i", x[:, :4] * w[:, :4])[:, None]
+        + torch.einsum("iji,jk->k", w.view(2, 6, 2), x.view(6, 4)).sum()
+        + torch.einsum("iii,...i->...", w.view(6, 4)[:2, None, :2] * x[:2, :2, None], x[:, :2]).sum()
+    ),
     "einsum_batch": lambda w, x, i: torch.einsum("abc,adc->bad", w.view(2, 2, 6), x.view(2, 2, 6)),
     "norms": lambda w, x, i: (
         w.norm(1, 1) + w.norm(math.inf, 1) + torch.linalg.norm(w, dim=1) * x[:, 0]

@@ -24,6 +24,23 @@ def ldexp(self, other):
     return self * torch.pow(2.0, other)
 
 
+def fmax(self, other):
+    return torch.where((self >= other) | other.isnan(), self, other)
+
+
+def fmin(self, other):
+    return torch.where((self <= other) | other.isnan(), self, other)
+
+
+def round_to(self, decimals=0):
+    tens = 10.0 ** abs(decimals)
+    return (self * tens).round() / tens if decimals >= 0 else (self / tens).round() * tens
+
+
+def polar(abs, angle):
+    return torch.view_as_complex(torch.stack([abs * angle.cos(), abs * angle.sin()], -1))
+
+
 def rrelu_with_noise(self, noise, lower=1 / 8, upper=1 / 3, training=False, generator=None):
     if not training:
         return torch.nn.functional.leaky_relu(self, (lower + upper) / 2), noise
@@ -36,6 +53,27 @@ def uniform(self, *ends, **named):
     """Its lower end has the name `from`, a word of Python."""
     given = {"from": 0.0, "to": 1.0} | dict(zip(("from", "to"), ends)) | named
     return torch.rand_like(self) * (given["to"] - given["from"]) + given["from"]
+
+
+def normal(mean, std, generator=None):
+    like = mean if isinstance(mean, torch.Tensor) else std
+    if isinstance(std, torch.Tensor):
+        like = like.expand(torch.broadcast_shapes(like.shape, std.shape))
+    return mean + std * torch.randn_like(like)
+
+
+def randperm(n, dtype=torch.int64, layout=None, device=None, pin_memory=None):
+    return torch.rand(n).argsort(stable=True)
+
+
+def multinomial(self, num_samples, replacement=False, generator=None):
+    """Without replacement, those that come first of arrivals at these rates, as PyTorch."""
+    if not replacement or num_samples == 1:
+        return (self / -torch.rand_like(self).log()).topk(num_samples)[1]
+    upto = self.cumsum(-1)
+    drawn = torch.rand(*self.shape[:-1], num_samples) * upto[..., -1:]
+    before = upto.unsqueeze(-2) <= drawn.unsqueeze(-1)
+    return before.sum(-1).clamp(max=self.shape[-1] - 1)
 
 
 # Writes to a diagonal
@@ -198,7 +236,20 @@ def corner_of(self, ids):
 
 
 aten = torch.ops.aten
+# Of other draws.
+DRAWN = {
+    aten.normal.Tensor_float: normal,
+    aten.normal.Tensor_Tensor: normal,
+    aten.normal.float_Tensor: normal,
+    aten.randperm.default: randperm,
+    aten.multinomial.default: multinomial,
+}
 OWN = {
+    **DRAWN,
+    aten.fmax.default: fmax,
+    aten.fmin.default: fmin,
+    aten.round.decimals: round_to,
+    aten.polar.default: polar,
     aten._cdist_forward.default: cdist_forward,
     aten._pdist_forward.default: pdist_forward,
     aten.grid_sampler_3d.default: grid_sampler_3d,

@@ -17,6 +17,7 @@ import numpy
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from zero.importer.compositions import DRAWN
 from zero.selfcheck.errors import CannotCheck
 
 NORMAL = 0.5
@@ -69,6 +70,10 @@ class KnownDraws(TorchDispatchMode):
             if not given["training"]:
                 return func(*args, **kwargs)
             return self._rrelu(name, given)
+        if func in DRAWN:
+            self.drawn.add(name)
+            with self:
+                return DRAWN[func](*args, **kwargs)
         if torch.Tag.nondeterministic_seeded in func.tags:
             given = arguments_of(func, args, kwargs)
             found = known_values(name.removesuffix("_"), given)

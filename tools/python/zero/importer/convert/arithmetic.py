@@ -167,7 +167,12 @@ def floored(b: Builder, x: Value, y: Value) -> Value:
     return b.select(down, b.minus(quotient, 1), quotient)
 
 
-@converts("aten.remainder.Scalar", "aten.remainder.Tensor", to="arith.remf, of the sign of y")
+@converts(
+    "aten.remainder.Scalar",
+    "aten.remainder.Tensor",
+    "aten.remainder.Scalar_Tensor",
+    to="arith.remf, of the sign of y",
+)
 def remainder(b: Builder, self, other):
     x, y = promoted(b, self, other)
     if x.is_float:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from zero.importer.builder import Builder
 from zero.importer.convert.convolutions import batched, per_dim
 from zero.importer.convert.registry import converts
+from zero.importer.errors import CannotImport
 from zero.importer.ir import Value
 
 
@@ -139,7 +142,22 @@ def max_pool3d(b: Builder, self, kernel_size, stride=(), padding=0, dilation=1, 
     return max_pool(b, self, 3, kernel_size, stride, padding, dilation, ceil_mode)
 
 
-def avg_pool(b: Builder, x: Value, spatial: int, kernel, stride, padding, up: bool, count: bool):
+def avg_pool(
+    b: Builder,
+    x: Value,
+    spatial: int,
+    kernel,
+    stride,
+    padding,
+    up: bool,
+    count: bool,
+    divisor: int | None = None,
+):
+    if divisor is not None:
+        if up:
+            raise CannotImport("an average of a divisor of its own with ceil_mode")
+        y = avg_pool(b, x, spatial, kernel, stride, padding, up, True)
+        return b.times(y, math.prod(per_dim(kernel, spatial)) / divisor)
     lists = windows_of(kernel, stride, padding, spatial)
     window, sizes = lists["window"], x.shape[-spatial:]
     tiles = lists["strides"] == window and not any(lists["padding"])
@@ -157,13 +175,29 @@ def avg_pool1d(
 
 @converts("aten.avg_pool2d.default", to="nn.avg_pool, or nn.reduce mean where windows tile")
 def avg_pool2d(
-    b: Builder, self, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True
+    b: Builder,
+    self,
+    kernel_size,
+    stride=(),
+    padding=0,
+    ceil_mode=False,
+    count_include_pad=True,
+    divisor_override=None,
 ):
-    return avg_pool(b, self, 2, kernel_size, stride, padding, ceil_mode, count_include_pad)
+    settings = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return avg_pool(b, self, 2, *settings)
 
 
 @converts("aten.avg_pool3d.default", to="nn.avg_pool, or nn.reduce mean where windows tile")
 def avg_pool3d(
-    b: Builder, self, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True
+    b: Builder,
+    self,
+    kernel_size,
+    stride=(),
+    padding=0,
+    ceil_mode=False,
+    count_include_pad=True,
+    divisor_override=None,
 ):
-    return avg_pool(b, self, 3, kernel_size, stride, padding, ceil_mode, count_include_pad)
+    settings = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return avg_pool(b, self, 3, *settings)

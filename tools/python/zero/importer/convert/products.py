@@ -7,6 +7,7 @@ import string
 
 from zero.importer.builder import Builder
 from zero.importer.convert.registry import converts
+from zero.importer.convert.scatters import diagonal
 from zero.importer.errors import CannotImport
 from zero.importer.ir import Value
 
@@ -97,9 +98,8 @@ def einsum(b: Builder, equation, tensors, path=None):
     values = list(tensors)
     terms, target = spelled(equation, values)
     sizes: dict[str, int] = {}
+    terms, values = map(list, zip(*(on_diagonals(b, *pair) for pair in zip(terms, values))))
     for term, value in zip(terms, values):
-        if len(set(term)) != len(term):
-            raise CannotImport(f"einsum '{equation}': wanted each index once in a tensor")
         for letter, size in zip(term, value.shape):
             if sizes.setdefault(letter, size) != size:
                 raise CannotImport(f"einsum '{equation}' with different sizes of one index")
@@ -111,6 +111,16 @@ def einsum(b: Builder, equation, tensors, path=None):
         values = [contract(b, values[:2], terms[:2], wanted, sizes), *values[2:]]
         terms = [wanted, *terms[2:]]
     return arrange(b, sum_missing(b, values[0], terms[0], target), terms[0], target)
+
+
+def on_diagonals(b: Builder, term: str, value: Value) -> tuple[str, Value]:
+    """The elements at which the places of an index that a tensor has twice agree."""
+    for letter in dict.fromkeys(term):
+        while term.count(letter) > 1:
+            first, second = term.index(letter), term.rindex(letter)
+            value = diagonal(b, value, 0, first, second)
+            term = term[:first] + term[first + 1 : second] + term[second + 1 :] + letter
+    return term, value
 
 
 @converts("aten.bilinear.default", to="nn.linear, nn.matmul")
