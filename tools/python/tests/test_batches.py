@@ -75,6 +75,19 @@ def test_further_outputs_need_no_labels():
     step.close()
 
 
+def test_a_fixed_value_is_left_out_only_where_it_is_the_default():
+    class Scaled(Mixed):
+        def forward(self, x, y, scale=1.0, kind=None):
+            return ((self.layer(x) * scale - y) ** 2).mean()
+
+    module, batch = Scaled(), batch_of(2)
+    with compiled(module, batch | {"scale": 2.0, "kind": None}) as step:
+        assert step(batch | {"scale": 2.0}) > 0
+        for call in (step, step.evaluate, lambda part: step.train([part], 1, progress=False)):
+            with pytest.raises(zero.ArgumentError, match="leaves out 'scale', and .* with 2.0, wh"):
+                call(batch)
+
+
 def test_orders_and_kinds_of_mappings():
     class Named(nn.Module):
         def __init__(self):

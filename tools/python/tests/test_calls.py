@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import warnings
@@ -148,6 +149,71 @@ def test_threads_get_their_own_loss(parts, monkeypatch):
         assert (step(one) if parts == 1 else step.update()) == wanted
         beside.join()
         assert found == [different]
+
+
+def test_a_state_is_set_as_a_whole_or_not_at_all():
+    with compile_mlp(config={"fp16": {"enabled": True}}) as step:
+        before = step.state_dict()
+        state = {name: value + 1 for name, value in before.items()}
+        state[list(state)[-1]] += 1e5
+        with pytest.raises(zero.ArgumentError, match="which is too large for f16"):
+            step.load_state_dict(state)
+        for name, value in before.items():
+            numpy.testing.assert_array_equal(step.parameter(name), value)
+
+
+def test_a_backward_pass_leaves_described_data(tmp_path):
+    data = {"x": numpy.ones((8, 3), "f4"), "y": numpy.ones((8, 1), "f4")}
+    found = []
+    for number in range(3):
+        with compile_mlp() as step:
+            step.train(data, steps=2, progress=False)
+            if number == 1:
+                step(mlp_batch())
+            elif number == 2:
+                step.backward(mlp_batch())
+                step.update()
+            step.save_checkpoint(tmp_path / str(number))
+        (manifest,) = (tmp_path / str(number)).glob("update-*/manifest.json")
+        found.append(json.loads(manifest.read_text()).get("data"))
+    assert found[0] != found[1] == found[2]
+
+
+def test_a_module_of_other_shapes_is_not_filled():
+    class Layers(torch.nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.first, self.last = torch.nn.Linear(3, 4), torch.nn.Linear(4, width)
+
+        def forward(self, x):
+            return self.last(self.first(x)).square().mean()
+
+    with zero.compile(Layers(2), {"x": torch.zeros(2, 3)}) as step:
+        other = Layers(5)
+        before = {name: value.clone() for name, value in other.state_dict().items()}
+        with pytest.raises(zero.Error, match=r"'last.weight' is \[2, 4\], wanted \[5, 4\]"):
+            step.load_into(other)
+        assert all(value.equal(before[name]) for name, value in other.state_dict().items())
+
+
+def test_a_module_that_has_changed_since_its_import():
+    class Normed(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.norm = torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4)
+
+        def forward(self, x):
+            return self.norm(self.layer(x)).square().mean()
+
+    module, batch = Normed().eval(), {"x": torch.randn(2, 3)}
+    model = zero.export(module, batch)
+    with torch.no_grad():
+        module.layer.weight.mul_(2)
+    with zero.compile(model) as step:
+        assert step.evaluate(batch) == pytest.approx(module(**batch).item(), rel=1e-5)
+    module.norm.running_mean.add_(1)
+    with pytest.raises(zero.CannotImport, match="buffer 'norm.running_mean' has changed since"):
+        zero.compile(model)
 
 
 def test_what_f32_cannot_hold_is_refused():

@@ -76,6 +76,21 @@ def test_command(tmp_path, capsys):
         zero.save_pretrained(MODELS["nanogpt"]()[0], tmp_path / "run", tmp_path / "other")
 
 
+def test_a_module_is_written_in_any_type_at_any_time(tmp_path):
+    module, batch = MODELS["llama"]()
+    with zero.compile(module, batch, config=ADAM, threads=1) as step:
+        for kind in ("f32", "bf16", "f16", "bf16", "f32"):
+            step(batch)
+            step.save_pretrained(module, tmp_path / kind, type=kind)
+        name = "model.norm.weight"
+        assert module.get_parameter(name).equal(torch.from_numpy(step.parameter(name)))
+        step.set_parameter(name, step.parameter(name) + 1e5)
+        before = module.get_parameter(name).clone()
+        with pytest.raises(zero.CannotImport, match="has a finite value that is too large for to"):
+            step.save_pretrained(module, tmp_path / "f16", type="f16")
+        assert module.get_parameter(name).equal(before)
+
+
 def test_a_kept_library_wants_weights(tmp_path):
     """It has none of the module's, and would train from new ones without a word."""
     torch.manual_seed(3)

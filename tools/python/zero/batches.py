@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
-from typing import Any, Iterator, Mapping
+from typing import Any, Callable, Iterator, Mapping
 
 from zero.arrays import mappings_of, number_in
 from zero.errors import ArgumentError
@@ -15,12 +16,14 @@ class Fixed:
 
     value: Any
 
-    def check(self, name: str, given: Any) -> None:
-        given = number_in(given)
-        is_same = type(given) is type(self.value) and (
+    def has(self, given: Any) -> bool:
+        return type(given) is type(self.value) and (
             given == self.value or (given != given and self.value != self.value)
         )
-        if not is_same:
+
+    def check(self, name: str, given: Any) -> None:
+        given = number_in(given)
+        if not self.has(given):
             raise ArgumentError(
                 f"the batch has {_short(given)} for '{name}', and the model was imported with "
                 f"{_short(self.value)}, which is part of it: compile it again with the other value"
@@ -30,19 +33,29 @@ class Fixed:
 class BatchForm:
     """How the example is made that a model was imported with. `entries` are what it has beside
     tensors: by the argument of forward, lists and mappings with names of inputs in the places
-    of tensors, and `Fixed` values."""
+    of tensors, and `Fixed` values. `defaults` are what forward takes without an argument."""
 
-    def __init__(self, entries: Mapping[str, Any] | None = None):
-        self._entries = entries or {}
+    def __init__(
+        self,
+        entries: Mapping[str, Any] | None = None,
+        defaults: Mapping[str, Any] | None = None,
+    ):
+        self._entries, self._defaults = entries or {}, defaults or {}
+
+    def of(self, forward: Callable) -> BatchForm:
+        """The same, with the defaults of that function."""
+        known = inspect.signature(forward).parameters.values()
+        defaults = {each.name: each.default for each in known if each.default is not each.empty}
+        return BatchForm(self._entries, defaults)
 
     def parts(self, batch: Any) -> list[Mapping[str, Any]]:
         """The arrays of each part of a batch, by input."""
         return [self._flat(part) for part in mappings_of(batch, "a batch is")]
 
     def _flat(self, part: Mapping[str, Any]) -> Mapping[str, Any]:
-        if not self._entries:
+        if isinstance(part, Flat):
             return part
-        arrays = {name: value for name, value in part.items() if name not in self._entries}
+        arrays = Flat({name: part[name] for name in part if name not in self._entries})
         for name in self._entries:
             for inner, value in self._leaves_of(name, part):
                 if isinstance(inner, Fixed):
@@ -54,9 +67,11 @@ class BatchForm:
         return arrays
 
     def _leaves_of(self, name: str, part: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+        entry = self._entries[name]
         if name not in part:
+            self._check_left_out(name, entry)
             return []
-        entry, value = self._entries[name], part[name]
+        value = part[name]
         try:
             return list(_leaves(entry, value))
         except _Differs:
@@ -64,6 +79,25 @@ class BatchForm:
                 f"'{name}' of the batch is not made as in the example: found {_form(value)}, "
                 f"wanted {_form(entry)}"
             ) from None
+
+
+    def _check_left_out(self, name: str, entry: Any) -> None:
+        """Arrays that are left out are the step's to miss."""
+        if not isinstance(entry, Fixed):
+            return
+        default = self._defaults.get(name, _NOTHING)
+        if default is _NOTHING or not entry.has(default):
+            raise ArgumentError(
+                f"the batch leaves out '{name}', and the model was imported with "
+                f"{_short(entry.value)}, which is part of it: give that"
+            )
+
+
+class Flat(dict):
+    """The arrays of a part by input: what `BatchForm.parts` gives, and takes as it is."""
+
+
+_NOTHING = object()
 
 
 class _Differs(Exception):

@@ -7,6 +7,7 @@ from typing import Any, Iterator, Mapping
 import numpy
 
 from zero.arrays import rows
+from zero.batches import Flat
 from zero.errors import ArgumentError
 
 
@@ -37,7 +38,7 @@ class Shuffled:
         self.step.describe_data(self._batch(numbers), self.samples)
 
     def _batch(self, numbers: numpy.ndarray) -> dict[str, Any]:
-        batch = dict(self.data)
+        batch = Flat(self.data)
         for name in self.sampled:
             batch[name] = rows(name, self.data[name], numbers)
         return batch

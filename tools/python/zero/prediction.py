@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Sequence
 import numpy
 
 from zero.arrays import joined, rows
+from zero.batches import Flat
 from zero.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Completed:
             name: rows(name, value, numbers) if self._is_of_samples(name) else value
             for name, value in last.items()
         }
-        return [*parts[:-1], filled], samples
+        return [*parts[:-1], Flat(filled)], samples
 
     def _whole_parts(self, parts: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """The parts as they are, where all but the last are whole micro-batches of all ranks;
@@ -46,7 +47,7 @@ class Completed:
         broken = any(self._samples_of(part) % group for part in parts[:-1])
         if not broken or any(part.keys() != parts[0].keys() for part in parts):
             return parts
-        return [{name: self._join(name, [part[name] for part in parts]) for name in parts[0]}]
+        return [Flat({name: self._join(name, [part[name] for part in parts]) for name in parts[0]})]
 
     def _join(self, name: str, values: list[Any]) -> Any:
         if self._is_of_samples(name):
@@ -75,9 +76,8 @@ class Completed:
             return part
         used = set().union(*(self.step.uses[name] for name in self.names))
         samples = self._samples_of(part)
-        return dict(part) | {
-            name: self._zeros(name, samples) for name in absent if name not in used
-        }
+        zeros = {name: self._zeros(name, samples) for name in absent if name not in used}
+        return Flat(part | zeros)
 
     def _zeros(self, name: str, samples: int) -> numpy.ndarray:
         tensor = self.step.inputs[name]

@@ -42,6 +42,21 @@ def parameters_in(
     return found
 
 
+def set_all(step, values: Mapping[str, numpy.ndarray]) -> None:
+    """Sets the parameters of the step, or none of them where one cannot be set: only the
+    run knows what the types that it stores can hold."""
+    before: dict[str, numpy.ndarray] = {}
+    try:
+        for name, value in values.items():
+            old = step.parameter(name)
+            step.set_parameter(name, value)
+            before[name] = old
+    except ArgumentError:
+        for name, value in before.items():
+            step.set_parameter(name, value)
+        raise
+
+
 def _under_own_names(given: Mapping[str, Any], aliases: Mapping[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in given.items():

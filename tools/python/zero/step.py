@@ -39,7 +39,7 @@ from zero.names import nearest
 from zero.prediction import Completed
 from zero.progress import Progress
 from zero.skips import Skips
-from zero.states import parameters_in
+from zero.states import parameters_in, set_all
 
 LARGEST = float(numpy.finfo(numpy.float32).max)
 Batch = Union[Mapping[str, Any], Sequence[Mapping[str, Any]]]
@@ -207,6 +207,7 @@ class Step:
         """The first part of an update: all micro-batches, until all gradients are
         reduced. Until `update`, state and gradients can be read, and nothing else
         can be done. `gradients` as for an update in one part."""
+        self._forget_data()
         if gradients is not None:
             self._with_gradients("zero_run_backward_gradients", batch, gradients)
         elif batch is None:
@@ -468,30 +469,23 @@ class Step:
         further names of tied parameters may be, with the same values, and so may the
         module's buffers with those that the step has as constants. Checked before anything
         is set."""
-        found = parameters_in(state, self.parameters, self.aliases, self.buffers, strict)
-        for name, value in found.items():
-            self.set_parameter(name, value)
+        set_all(self, parameters_in(state, self.parameters, self.aliases, self.buffers, strict))
 
     def load_into(self, module) -> None:
         """Copies the parameters, and the buffers that training tracks, such as running
         statistics, into the PyTorch module that was compiled."""
-        import torch
+        from zero.importer.weights import fill, of_step
 
-        from zero.importer.parameters import module_tensors
-
-        with torch.no_grad():
-            for name, data in module_tensors(module, self.parameters).items():
-                data.copy_(torch.from_numpy(self.parameter(name)))
+        fill(module, "the run", of_step(self))
 
     def save_pretrained(self, module, folder: str | os.PathLike, type: str = "f32") -> None:
         """Copies the parameters into the module that was compiled, a model of
         transformers, and has it write a folder that `from_pretrained` loads. `type` is
         f32, bf16 or f16; in 16 bits the module stays so."""
-        from zero.importer.pretrained import TYPES, check
+        from zero.importer.pretrained import write_pretrained
+        from zero.importer.weights import of_step
 
-        check(module, type)
-        self.load_into(module)
-        module.to(TYPES[type]).save_pretrained(folder)
+        write_pretrained(module, "the run", of_step(self), folder, type)
 
     def save_weights(self, path: str | os.PathLike) -> None:
         """Writes all parameters as safetensors, as the executable's --save-weights."""

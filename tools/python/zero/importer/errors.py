@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from zero.errors import Error
+
 
 @dataclass(frozen=True)
 class Place:
@@ -20,7 +22,7 @@ class Place:
         return source or (f"module '{self.module}'" if self.module else "the model")
 
 
-class CannotImport(Exception):
+class CannotImport(Error):
     """A model that cannot be imported: where, what was found, what to do."""
 
     def __init__(self, message: str, place: Place | None = None):

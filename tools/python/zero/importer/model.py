@@ -13,7 +13,9 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
+from zero.arrays import bytes_of
 from zero.batches import BatchForm
+from zero.checkpoints.digest import digest_of
 from zero.importer.capture import capture, refuse_lazy
 from zero.importer.errors import CannotImport
 from zero.importer.evaluation import Evaluated
@@ -23,7 +25,7 @@ from zero.importer.modes import is_trained
 from zero.importer.parameters import Parameters
 from zero.importer.recognize import simplify
 from zero.importer.step import StepWriter
-from zero.importer.stored import stored_buffers, stored_tensors
+from zero.importer.stored import saved_buffers, stored_buffers, stored_tensors
 
 
 @dataclass(repr=False)
@@ -46,6 +48,8 @@ class Model:
     buffers: dict[str, str | None] = field(default_factory=dict)
     # Of the example batch.
     form: BatchForm = field(default_factory=BatchForm)
+    # The module's own buffers, which are to stay as they were.
+    saved: dict[str, torch.Tensor] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         elements = sum(value.numel() for value in self.parameters.values())
@@ -69,8 +73,19 @@ class Model:
             raise CannotImport(
                 f"the parameter '{missing[0]}' is on the meta device and has no values to save"
             )
+        self._check_buffers()
         tensors = {name: value.contiguous().cpu() for name, value in self.parameters.items()}
         save_file(tensors, os.fspath(path), metadata={"format": "pt"})
+
+
+    def _check_buffers(self) -> None:
+        """Parameters have the values of now, and constants those of the import."""
+        for name, digest in self.buffers.items():
+            if digest is not None and digest != digest_of(bytes_of(self.saved[name])):
+                raise CannotImport(
+                    f"the buffer '{name}' has changed since the module was imported, and the "
+                    "model has its values as constants: import it again"
+                )
 
 
 def _pretrained(text: str) -> str:
@@ -136,5 +151,6 @@ def _export(
         {name: writer.inputs_of(value) for name, value in zip(outputs, results[1:])},
         evaluated.remark,
         buffers,
-        captured.form,
+        captured.form.of(module.forward),
+        saved_buffers(module),
     )

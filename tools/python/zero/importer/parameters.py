@@ -64,7 +64,8 @@ def key_of(parameter: torch.Tensor):
 
 def module_tensors(module: nn.Module, known: Iterable[str]) -> dict[str, torch.Tensor]:
     """The parameters of the module, and those of its buffers that are `known`."""
-    tensors = {parameter.name: parameter.data for parameter in Parameters(module).all()}
+    parameters = Parameters(module, is_imported=False)
+    tensors = {parameter.name: parameter.data for parameter in parameters.all()}
     known = set(known)
     for name, value in module.named_buffers(remove_duplicate=False):
         if name in known:
@@ -73,15 +74,16 @@ def module_tensors(module: nn.Module, known: Iterable[str]) -> dict[str, torch.T
 
 
 class Parameters:
-    """The module's parameters by any of their names."""
+    """The module's parameters by any of their names. Those of one that is imported are f32."""
 
-    def __init__(self, module: nn.Module):
+    def __init__(self, module: nn.Module, is_imported: bool = True):
         self.by_name: dict[str, Parameter] = {}
         first: dict = {}
         for name, value in module.named_parameters(remove_duplicate=False):
             key = key_of(value)
             if key not in first:
-                self._check(name, value)
+                if is_imported:
+                    self._check(name, value)
                 first[key] = Parameter(name, value.detach(), not value.requires_grad)
             self.by_name[name] = first[key]
         same: dict[int, list[str]] = {}

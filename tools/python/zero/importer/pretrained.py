@@ -8,13 +8,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from typing import Mapping
 
 import torch
 from torch import nn
 
 from zero.checkpoints import CheckpointError
 from zero.importer.errors import CannotImport
-from zero.importer.weights import load_weights
+from zero.importer.weights import Saved, fill, saved_at
 
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 
@@ -34,8 +35,16 @@ def save_pretrained(
     the module that was trained, and has transformers write `folder`. `type` is f32, bf16
     or f16; in 16 bits the module stays so."""
     check(module, type)
-    load_weights(module, source)
-    module.to(TYPES[type]).save_pretrained(folder)
+    write_pretrained(module, f"'{os.fspath(source)}'", saved_at(source), folder, type)
+
+
+def write_pretrained(
+    module: nn.Module, source: str, values: Mapping[str, Saved], folder, type: str
+) -> None:
+    """Has transformers write the module with the values in `type`, whatever it is in."""
+    check(module, type)
+    fill(module, source, values, TYPES[type])
+    module.save_pretrained(folder)
 
 
 def check(module: nn.Module, type: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import partial
-from typing import Callable, Sequence
+from typing import Callable, Mapping, Sequence
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -27,43 +27,77 @@ def load_weights(module: nn.Module, path: str | os.PathLike) -> None:
     where it cannot be read, and CannotImport where a parameter is missing or has another
     shape; the module is then as it was.
     """
+    fill(module, f"'{os.fspath(path)}'", saved_at(path))
+
+
+def saved_at(path: str | os.PathLike) -> dict[str, Saved]:
     path = os.fspath(path)
-    values = _of_checkpoint(path) if os.path.isdir(path) else _of_file(path)
+    return _of_checkpoint(path) if os.path.isdir(path) else _of_file(path)
+
+
+def fill(
+    module: nn.Module,
+    source: str,
+    values: Mapping[str, Saved],
+    dtype: torch.dtype | None = None,
+) -> None:
+    """Copies the values into the parameters of the module, and into the buffers that are
+    among them, all in `dtype` where one is given. Raises CannotImport as `load_weights`, and
+    where what is finite would be infinite in 16 bits."""
     tensors = module_tensors(module, values)
     for name, data in tensors.items():
         wanted = list(data.shape)
         if name not in values:
-            raise CannotImport(f"'{path}' has no '{name}'")
+            raise CannotImport(f"{source} has no '{name}'")
         if list(values[name].shape) != wanted:
             found = list(values[name].shape)
-            raise CannotImport(f"'{path}': '{name}' is {found}, wanted {wanted}")
+            raise CannotImport(f"{source}: '{name}' is {found}, wanted {wanted}")
+    for name, data in tensors.items():
+        if (dtype or data.dtype) == torch.float16:
+            _check_range(name, values[name].read(), torch.float16)
+    if dtype:
+        tensors = module_tensors(module.to(dtype), values)
     with torch.no_grad():
         for name, data in tensors.items():
             data.copy_(values[name].read())
 
 
+def _check_range(name: str, value: torch.Tensor, dtype: torch.dtype) -> None:
+    if (value.to(dtype).isinf() & ~value.isinf()).any():
+        raise CannotImport(
+            f"'{name}' has a finite value that is too large for {dtype}: write bf16 or f32"
+        )
+
+
 @dataclass(frozen=True)
-class _Saved:
-    """A tensor of a file: its shape, and a function that reads it."""
+class Saved:
+    """A tensor of a run: its shape, and a function that reads it."""
 
     shape: Sequence[int]
     read: Callable[[], torch.Tensor]
 
 
-def _of_file(path: str) -> dict[str, _Saved]:
+def of_step(step) -> dict[str, Saved]:
+    def read(name):
+        return torch.from_numpy(step.parameter(name))
+
+    return {name: Saved(p.shape, partial(read, name)) for name, p in step.parameters.items()}
+
+
+def _of_file(path: str) -> dict[str, Saved]:
     try:
         open_file(path).close()
         file = safe_open(path, framework="pt")
         return {
-            name: _Saved(file.get_slice(name).get_shape(), partial(file.get_tensor, name))
+            name: Saved(file.get_slice(name).get_shape(), partial(file.get_tensor, name))
             for name in file.keys()
         }
     except (OSError, SafetensorError) as error:
         raise CannotImport(f"'{path}' cannot be read as safetensors: {error}") from None
 
 
-def _of_checkpoint(path: str) -> dict[str, _Saved]:
+def _of_checkpoint(path: str) -> dict[str, Saved]:
     def read(saved):
         return torch.from_numpy(saved.value.read(0, saved.value.elements).reshape(saved.shape))
 
-    return {p.name: _Saved(p.shape, partial(read, p)) for p in read_checkpoint(path).parameters}
+    return {p.name: Saved(p.shape, partial(read, p)) for p in read_checkpoint(path).parameters}
