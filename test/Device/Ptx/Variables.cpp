@@ -3,6 +3,7 @@
 
 #include "../Bench/Block.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace zrt::ptx;
@@ -56,7 +57,7 @@ bool zrt::ptx::readVariable(Lexer &lexer, std::string_view word,
   if (made.space == Variable::Global) {
     char *memory = static_cast<char *>(bench::allocate(made.bytes));
     std::memset(memory, 0, made.bytes);
-    std::memcpy(memory, values.data(), std::min(values.size(), made.bytes));
+    std::copy_n(values.begin(), std::min(values.size(), made.bytes), memory);
     made.place = reinterpret_cast<uint64_t>(memory);
     made.isPlaced = true;
   }

@@ -51,6 +51,31 @@ def test_padding_row_has_no_gradient(tmp_path):
     assert "nn.stop_gradient" in model.text
 
 
+class Targets(nn.Module):
+    """Codes of one half of a batch for the other, as SwAV's, of what is detached in regions
+    without gradients."""
+
+    def __init__(self):
+        super().__init__()
+        self.scores = nn.Linear(6, 5)
+
+    def forward(self, x):
+        scores = self.scores(x)
+        with torch.no_grad():
+            codes = torch.exp(scores[:2].detach()).t()
+            codes /= codes.sum()
+            with torch.enable_grad():
+                weights = scores.detach().sigmoid() * self.scores.weight.detach().mean()
+            codes = codes.t() * weights[:2] + x.detach()[:2, :5]
+        return -(codes * scores[2:].log_softmax(1)).sum() + (weights * scores).sum()
+
+
+def test_detached_without_gradients(tmp_path):
+    torch.manual_seed(4)
+    model = compare(Targets(), {"x": torch.randn(4, 6)}, tmp_path)
+    assert "nn.stop_gradient" in model.text
+
+
 class Attended(nn.Module):
     """Attention whose mask is data or a constant, in all its forms."""
 
