@@ -190,7 +190,8 @@ static std::optional<States> applyUnlimited(Operation *op,
 
 FailureOr<States> verify::applyOperation(Operation *op,
                                          ArrayRef<State> operands,
-                                         AxesAttr over, Operation *at) {
+                                         AxesAttr over, Operation *at,
+                                         Choice *choice) {
   SplatElementsAttr splat;
   if (matchPattern(op, m_Constant(&splat))) {
     State state;
@@ -214,6 +215,7 @@ FailureOr<States> verify::applyOperation(Operation *op,
   }
   const Factors factors = getFactors(op);
   Rule rule(op, factors, operands, over);
+  rule.choice = choice;
   if (std::optional<States> results = rule.run()) {
     if (operands.size() == 1 &&
         (operands[0].kind == State::Cut || operands[0].kind == State::Own ||

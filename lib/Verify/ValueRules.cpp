@@ -167,6 +167,12 @@ void Rule::finish(const Way &way) {
            "'zero.all_reduce_value' makes");
       return;
     }
+  if (found && choice && hasTerm(*found) != hasTerms) {
+    choice->isThere = true;
+    if (choice->takesParts && !hasTerms)
+      found = results;
+    return;
+  }
   if (!found) {
     found = results;
     return;

@@ -14,9 +14,17 @@ FailureOr<States> applyFactors(Operation *op, const zrt::Factors &factors,
                                ArrayRef<State> operands, AxesAttr over,
                                Operation *at);
 
+/// Where a rank has one index of a dimension, a sum over the one beside it is a
+/// part or a term, as either is what is cut.
+struct Choice {
+  bool takesParts = false;
+  bool isThere = false; ///< there was one
+};
+
 /// The same with the factors that `op` has.
 FailureOr<States> applyOperation(Operation *op, ArrayRef<State> operands,
-                                 AxesAttr over, Operation *at);
+                                 AxesAttr over, Operation *at,
+                                 Choice *choice = nullptr);
 
 /// The same of the function that a launch runs.
 FailureOr<States> applyKernel(FunctionOpInterface kernel,

@@ -2,7 +2,7 @@
 #ifndef ZERO_VERIFY_VALUES_H
 #define ZERO_VERIFY_VALUES_H
 
-#include "ValueStates.h"
+#include "ValueRules.h"
 
 #include "zero/Analysis/Mesh.h"
 
@@ -13,10 +13,14 @@ namespace mlir::zero::verify {
 /// The values of one step, over one axis.
 class Values {
 public:
-  Values(ModuleOp module, StepOp step, AxesAttr axis)
-      : symbols(module), step(step), axis(axis), isModel(step.isModel()) {}
+  Values(ModuleOp module, StepOp step, AxesAttr axis, bool takesParts = false)
+      : symbols(module), step(step), axis(axis), isModel(step.isModel()) {
+    choice.takesParts = takesParts;
+  }
 
   LogicalResult run();
+  /// Whether some values could be read in another way.
+  bool hadChoice() const { return choice.isThere; }
   /// What ranks have of a value that was followed.
   State stateOf(Value value) const { return statesOf(value).front(); }
 
@@ -74,6 +78,7 @@ private:
   StepOp step;
   AxesAttr axis;
   bool isModel;
+  Choice choice;
   DenseMap<Value, State> states;
   DenseMap<StringAttr, State> stash; ///< by name
 };

@@ -17,6 +17,8 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <thread>
+
 using namespace mlir;
 using namespace mlir::zero;
 using namespace mlir::zero::verify;
@@ -188,7 +190,7 @@ LogicalResult Values::visitOther(Operation *op) {
   if (op->getNumRegions() != 0 && failed(checkCaptured(op)))
     return failure();
   FailureOr<States> results =
-      applyOperation(op, statesOf(op->getOperands()), axis, op);
+      applyOperation(op, statesOf(op->getOperands()), axis, op, &choice);
   if (failed(results) || (isModel && failed(checkReplicas(op, *results))))
     return failure();
   // A reshape is the same elements in their order.
@@ -295,11 +297,57 @@ LogicalResult Values::run() {
   return success();
 }
 
+namespace {
+/// Keeps what this thread says, until it is told or forgotten.
+class KeptDiagnostics {
+public:
+  explicit KeptDiagnostics(MLIRContext *context)
+      : engine(context->getDiagEngine()), thread(std::this_thread::get_id()),
+        handler(engine.registerHandler([this](Diagnostic &diagnostic) {
+          if (std::this_thread::get_id() != thread)
+            return failure();
+          kept.push_back(std::move(diagnostic));
+          return success();
+        })) {}
+  ~KeptDiagnostics() { engine.eraseHandler(handler); }
+  std::vector<Diagnostic> take() { return std::move(kept); }
+
+private:
+  DiagnosticEngine &engine;
+  std::thread::id thread;
+  DiagnosticEngine::HandlerID handler;
+  std::vector<Diagnostic> kept;
+};
+} // namespace
+
+/// What can be read in two ways is read in one of them throughout.
+static LogicalResult verifyAxis(ModuleOp module, StepOp step, AxesAttr axis) {
+  std::vector<Diagnostic> said;
+  {
+    KeptDiagnostics kept(module.getContext());
+    Values values(module, step, axis);
+    if (succeeded(values.run()))
+      return success();
+    if (values.hadChoice() &&
+        succeeded(Values(module, step, axis, /*takesParts=*/true).run()))
+      return success();
+    said = kept.take();
+  }
+  // What is wrong in both is said once, as it is in the first.
+  const auto errors = [](const Diagnostic &diagnostic) {
+    return diagnostic.getSeverity() == DiagnosticSeverity::Error;
+  };
+  auto first = llvm::find_if(said, errors);
+  if (first != said.end())
+    module.getContext()->getDiagEngine().emit(std::move(*first));
+  return failure();
+}
+
 LogicalResult verify::verifyValues(ModuleOp module, StepOp step) {
   if (failed(verifyCuts(module)))
     return failure();
   for (AxesAttr axis : listModelAxes(module))
-    if (failed(Values(module, step, axis).run()))
+    if (failed(verifyAxis(module, step, axis)))
       return failure();
   return success();
 }

@@ -298,6 +298,8 @@ class Model:
 
     def text(self):
         self.step()
+        if all(each.endswith(" frozen") for each in self.parameters):
+            self.parameters[0] = self.parameters[0].removesuffix(" frozen")
         if self.choose.random() < 0.1:  # nobody reads it
             self.parameters.append("zero.parameter @unused : tensor<5xf32> = #zero.ones")
         if self.choose.random() < 0.1:

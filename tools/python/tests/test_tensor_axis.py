@@ -112,6 +112,40 @@ def assert_trains_as_torch(module, batch, axes, **settings):
             assert abs(cut(batch) - loss.item()) < 1e-5 * loss.item()
 
 
+class Repeated(nn.Module):
+    """Attention whose key heads are repeated by hand, as in llama2.c."""
+
+    def __init__(self, heads, key_heads):
+        super().__init__()
+        self.heads, self.key_heads = heads, key_heads
+        self.table = nn.Embedding(20, WIDTH)
+        self.q = nn.Linear(WIDTH, 4 * heads, bias=False)
+        self.k, self.v = (nn.Linear(WIDTH, 4 * key_heads, bias=False) for _ in range(2))
+        self.o = nn.Linear(4 * heads, 20, bias=False)
+
+    def repeated(self, x):
+        batch, positions, _ = x.shape
+        each = self.heads // self.key_heads
+        x = x.view(batch, positions, self.key_heads, 1, 4)
+        x = x.expand(batch, positions, self.key_heads, each, 4)
+        return x.reshape(batch, positions, self.heads, 4).transpose(1, 2)
+
+    def forward(self, ids, labels):
+        x = self.table(ids)
+        q = self.q(x).unflatten(-1, (self.heads, 4)).transpose(1, 2)
+        k, v = (self.repeated(layer(x)) for layer in (self.k, self.v))
+        x = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2)
+        return F.cross_entropy(self.o(x).flatten(0, 1), labels.flatten())
+
+
+@pytest.mark.parametrize("heads, key_heads", ((4, 2), (8, 2), (8, 4), (4, 1)))
+def test_key_heads_that_are_repeated_by_hand(heads, key_heads):
+    """Also where a rank has one of them."""
+    torch.manual_seed(0)
+    batch = {name: torch.randint(0, 20, (3, 8)) for name in ("ids", "labels")}
+    assert_trains_as_torch(Repeated(heads, key_heads), batch, "tensor=2")
+
+
 class Attends(nn.Module):
     """PyTorch's own attention, which puts positions first, and samples beside heads."""
 
