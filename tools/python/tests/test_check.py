@@ -421,6 +421,36 @@ def test_draws_that_are_not_known():
         with_known_draws("  %y = other.call { nn.dropout }\n")
 
 
+class Enclosing(nn.Module):
+    """Calls its layers by functions that were made beside them, as minGPT does."""
+
+    def __init__(self):
+        super().__init__()
+        layers = nn.ModuleDict({"up": nn.Linear(4, 8), "down": nn.Linear(8, 4)})
+        later = None
+        self.layers, scale = layers, 2.0
+        self.both = lambda x: layers.down(torch.relu(layers["up"](x))) * scale + (later or 0)
+        self.by_default = lambda x, *, own=layers.up: own(x).mean()
+
+        def of_the_module(x, own=self):
+            return own.layers.down.bias * x
+
+        self.of_the_module = of_the_module
+
+    def forward(self, x):
+        y = self.both(x) + self.of_the_module(x)
+        return (y.square() + self.by_default(x)).mean()
+
+
+def test_functions_that_enclose_layers():
+    torch.manual_seed(0)
+    module = Enclosing()
+    before = {name: value.clone() for name, value in module.state_dict().items()}
+    with zero.compile(module, {"x": torch.randn(2, 4)}, check=True) as step:
+        assert "2 updates are PyTorch's" in step.check
+    assert all(value.equal(before[name]) for name, value in module.state_dict().items())
+
+
 class Kept(Scaled):
     """What was computed last stays to be looked at."""
 

@@ -52,6 +52,58 @@ def test_a_branch_on_what_is_known(function, tmp_path):
     compare(Module(function), {"x": torch.randn(4, 4)}, tmp_path)
 
 
+class Taken(torch.nn.Module):
+    """What known masks take of the products, and write to them."""
+
+    def __init__(self, take):
+        super().__init__()
+        self.w, self.take = torch.nn.Parameter(torch.randn(6, 6)), take
+        self.register_buffer("same", torch.eye(6, dtype=torch.bool))
+        self.register_buffer("count", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, x):
+        return self.take(self, self.w * x).exp().mean()
+
+
+def written(x, index, value):
+    x = x.clone()
+    x[index] = value
+    return x
+
+
+TAKEN = {
+    "others": lambda m, x: x[~torch.eye(6, dtype=torch.bool)].view(6, -1),
+    "a buffer": lambda m, x: x[~m.same].view(6, -1) + x[m.same][:, None],
+    "columns": lambda m, x: x[:, torch.tensor([True, False, True, True, False, True])],
+    "beside others": lambda m, x: x[torch.tensor([1, 2]), :][:, None, torch.arange(6) % 2 == 0],
+    "places": lambda m, x: x[(~torch.eye(6, dtype=torch.bool)).nonzero(as_tuple=True)],
+    "where": lambda m, x: x[torch.where(torch.arange(6) > 2)],
+    "argwhere": lambda m, x: x[torch.argwhere(torch.arange(6) > 2)[:, 0]],
+    "selected": lambda m, x: torch.masked_select(x, torch.ones(6, 6).triu(1).bool()),
+    "selected by rows": lambda m, x: x.masked_select(torch.arange(6) > 2),
+    "counts": lambda m, x: x * torch.bincount(torch.arange(6) % 3, minlength=6),
+    "written": lambda m, x: written(x, m.same, 2 * x[0]),
+    "columns written": lambda m, x: written(x, (..., torch.arange(6) > 3), 2 * x[:, :2]),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_what_known_masks_take(name, tmp_path):
+    torch.manual_seed(0)
+    compare(Taken(TAKEN[name]), {"x": torch.randn(6, 6)}, tmp_path)
+
+
+def test_what_is_not_known_of_masks_and_buffers():
+    for take, words in (
+        (lambda m, x: x[x > 0], "has a shape or a number that depends on values"),
+        (lambda m, x: x if m.count.item() == 0 else 2 * x, "depends on the values of a tensor"),
+        (lambda m, x: x if m.same.any() else 2 * x, "depends on the values of a tensor"),
+        (lambda m, x: x[m.same.logical_not_()], "buffer 'same' changes in each step"),
+    ):
+        with pytest.raises(zero.CannotImport, match=words):
+            zero.export(Taken(take), {"x": torch.randn(6, 6)})
+
+
 def written_by_the_batch(w, x):
     p = torch.zeros(5)
     q = p[1:]

@@ -133,6 +133,10 @@ def without_gradients(w, x):
             "searchsorted in a sequence for each row: wanted one for all",
         ),
         (
+            lambda w, x: (w * torch.searchsorted(w[0], x, sorter=torch.arange(4))).sum(),
+            "searchsorted.Tensor with sorter = arange, which is not known here",
+        ),
+        (
             lambda w, x: F.instance_norm(w[None], torch.zeros(4), torch.ones(4), eps=0.1).sum(),
             "instance norm with running statistics: use one without them",
         ),

@@ -96,6 +96,7 @@ def capture(
     wrapper.training = module.training
     on_meta = any(parameter.is_meta for parameter in module.parameters())
     buffers = dict(module.named_buffers(remove_duplicate=False))
+    wrapper.steps.buffers = buffers
     batch = example = copies(batch)
     if on_meta:
         # Shapes are all that tracing reads. Buffers keep their values beside.

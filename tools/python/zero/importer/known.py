@@ -2,17 +2,21 @@
 
 A branch on such a value goes one way in every step: whether a sequence of this length is
 longer than a rotary embedding was made for, whether a mask without inputs hides anything.
+A mask of them as an index takes the same elements in every step, and so does one that is a
+buffer, of which Python has no number: it may count steps.
 Tracing alone sees shapes only, and would give up.
 """
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import functools
 from typing import Any, Callable, Iterator
 
 import torch
 import torch.utils._pytree as tree
+from torch import nn
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 from torch.overrides import TorchFunctionMode
@@ -31,6 +35,9 @@ NUMBERS = {
 }
 # Larger ones, such as masks of long sequences, are not worth their time.
 LARGEST = 1 << 20
+# What has a shape that follows from values.
+SHAPED = {"argwhere", "bincount", "masked_select", "nonzero", "repeat_interleave", "where"}
+INDEXED = {torch.Tensor.__getitem__, torch.Tensor.__setitem__}
 # What gives memory that nobody has written.
 UNWRITTEN = {
     "empty",
@@ -51,30 +58,95 @@ class KnownValues(TorchFunctionMode):
     def __init__(self) -> None:
         super().__init__()
         self.values = WeakIdKeyDictionary()
+        # Those among them that follow from buffers.
+        self.stored = WeakIdKeyDictionary()
 
     def learn(self, tensor: torch.Tensor, value: torch.Tensor) -> None:
         # Writes to a tensor of inference mode are not counted.
         if not tensor.is_inference():
             self.values[tensor] = value
 
+    def learn_buffers(self, module: nn.Module, values: dict[str, torch.Tensor]) -> None:
+        """Integers and masks that have memory of their own."""
+        buffers = dict(module.named_buffers(remove_duplicate=False))
+        memories = collections.Counter(map(memory_of_tensor, values.values()))
+        for name, tensor in buffers.items():
+            value = values.get(name)
+            if value is None or value.is_floating_point() or value.is_complex() or value.is_meta:
+                continue
+            if value.numel() <= LARGEST and memories[memory_of_tensor(value)] == 1:
+                with values_alone():
+                    self.learn(tensor, value.detach().cpu().clone())
+                self.stored[tensor] = True
+
     def __torch_function__(self, function, kinds, words=(), settings=None):
         settings = settings or {}
-        if function in NUMBERS and words[0] in self.values:
+        if function in NUMBERS and words[0] in self.values and words[0] not in self.stored:
             with values_alone():
                 return function(self.values[words[0]])
+        if function in INDEXED:
+            words = (words[0], self._places(words[1]), *words[2:])
+        elif name_of(function) in SHAPED:
+            found = self._shaped(function, words, settings)
+            if found is not None:
+                return found
         given = tensors_in((words, settings))
         before = [self._state(tensor) for tensor in given]
         result = function(*words, **settings)
         found = None
         if tensors_in(result) or self._written(function, settings, given, before):
             found = self._computed(function, words, settings, given)
-        if found is None:
-            self._forget(self._written(function, settings, given, before))
+        written = self._written(function, settings, given, before)
+        if found is None or any(tensor in self.stored for tensor in written):
+            self._forget(written)
+        of_buffers = any(tensor in self.stored for tensor in given)
         for tensor, value in zip(tree.tree_leaves(result), tree.tree_leaves(found)):
             if isinstance(tensor, torch.Tensor) and tensor not in self.values:
                 if isinstance(value, torch.Tensor) and value.shape == tensor.shape:
                     self.learn(tensor, value)
+                    if of_buffers:
+                        self.stored[tensor] = True
         return result
+
+    # Shapes that follow from what is known
+
+    def _places(self, index: Any) -> Any:
+        """The index with the places of what known masks take."""
+        parts = index if isinstance(index, tuple) else (index,)
+        if not any(self._is_mask(part) for part in parts):
+            return index
+        found: list[Any] = []
+        for part in parts:
+            found.extend(self._taken(part, part.shape) if self._is_mask(part) else [part])
+        return tuple(found)
+
+    def _is_mask(self, part: Any) -> bool:
+        is_mask = isinstance(part, torch.Tensor) and part.dtype == torch.bool and part.dim() > 0
+        return is_mask and part in self.values
+
+    def _taken(self, mask: torch.Tensor, shape: torch.Size) -> list[torch.Tensor]:
+        with values_alone():
+            places = self.values[mask].expand(shape).nonzero().unbind(1)
+        return [self._constant(place) for place in places]
+
+    def _shaped(self, function, words, settings) -> Any:
+        """The result, with what is known as constants of the trace; None where too little is."""
+        name, given = name_of(function), tensors_in((words, settings))
+        if name == "masked_select" and len(words) == 2 and self._is_mask(words[1]):
+            shape = torch.broadcast_shapes(words[0].shape, words[1].shape)
+            return words[0].broadcast_to(shape)[tuple(self._taken(words[1], shape))]
+        if not given or settings.get("out") is not None:
+            return None
+        found = self._computed(function, words, settings, given)
+        return None if found is None else tree.tree_map(self._as_constant, found)
+
+    def _as_constant(self, part: Any) -> Any:
+        return self._constant(part) if isinstance(part, torch.Tensor) else part
+
+    def _constant(self, value: torch.Tensor) -> torch.Tensor:
+        made = torch.tensor(value.tolist(), dtype=value.dtype).reshape(value.shape)
+        self.learn(made, value)
+        return made
 
     def _state(self, tensor: torch.Tensor) -> tuple:
         """Another one after a write to the tensor or its value, which may be left half done."""

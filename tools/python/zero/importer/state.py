@@ -338,12 +338,14 @@ class Steps:
     given: dict[int, torch.Tensor] = field(default_factory=dict)  # the constants, by mark
     again: bool = False
     known: KnownValues | None = None  # while forward runs
+    buffers: dict[str, torch.Tensor] = field(default_factory=dict)  # of the module, as it is
 
     def run(self, module: nn.Module, batch: dict[str, Any]) -> Any:
         state = State(module)
         try:
             run = self._second if self.again else self._first
             with drawing_refused(), KnownValues() as self.known:
+                self.known.learn_buffers(module, self.buffers)
                 return run(module, batch, state)
         finally:
             state.put_back()

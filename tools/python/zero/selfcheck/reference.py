@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import types
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any, Callable
@@ -24,7 +25,7 @@ ROUNDING = 2e-6
 
 def copy_of(module: nn.Module) -> nn.Module:
     """The module with memory of its own, and all that `deepcopy` leaves out: hooks of
-    parameters, and parameters that share their memory."""
+    parameters, parameters that share their memory, and what functions of layers enclose."""
     # A tensor that a layer computes from its parameters is not copied by `deepcopy`.
     memo: dict[int, Any] = {}
     for layer in module.modules():
@@ -35,6 +36,10 @@ def copy_of(module: nn.Module) -> nn.Module:
         result = copy.deepcopy(module, memo)
     except Exception as error:
         raise CannotCheck(f"the module cannot be copied: {first_line(error)}") from error
+    for layer in result.modules():
+        for name, value in vars(layer).items():
+            if isinstance(value, types.FunctionType):
+                vars(layer)[name] = enclosing_copies(value, memo)
     shared: dict = {}
     for old, new in zip(module.parameters(), result.parameters()):
         new.data = shared.setdefault(key_of(old), new).data
@@ -42,6 +47,34 @@ def copy_of(module: nn.Module) -> nn.Module:
             if getattr(old, hooks):
                 setattr(new, hooks, OrderedDict(getattr(old, hooks)))
     return result.cpu()
+
+
+def enclosing_copies(function: types.FunctionType, copies: dict[int, Any]) -> Callable:
+    """The function, such as a lambda, with the copies of what it reads from where it was made.
+    `deepcopy` takes functions as they are, and this one would call the other module's layers."""
+
+    def own(value: Any) -> Any:
+        return copies.get(id(value), value)
+
+    cells = (types.CellType(*map(own, contents(cell))) for cell in function.__closure__ or ())
+    result = types.FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        tuple(map(own, function.__defaults__ or ())),
+        tuple(cells),
+    )
+    named = (function.__kwdefaults__ or {}).items()
+    result.__kwdefaults__ = {name: own(value) for name, value in named}
+    vars(result).update(vars(function))
+    return result
+
+
+def contents(cell: types.CellType) -> list[Any]:
+    try:
+        return [cell.cell_contents]
+    except ValueError:  # nothing yet
+        return []
 
 
 def first_line(error: Exception) -> str:
