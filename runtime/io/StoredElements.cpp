@@ -49,6 +49,8 @@ void zrt::storeElements(DataType type, bool followsMaster, const float *values,
 
 void zrt::loadElements(DataType type, const void *from, float *values,
                        uint64_t count) {
+  if (count == 0)
+    return;
   auto convert = [&](auto widened) {
     auto *halves = static_cast<const uint16_t *>(from);
     std::transform(halves, halves + count, values, widened);

@@ -14,7 +14,7 @@
 
 #include "llvm/ADT/StringMap.h"
 
-#include <cassert>
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -24,10 +24,13 @@ namespace mlir::zero {
 /// Marks of bytes, one a byte.
 using Marks = std::vector<uint64_t>;
 
-/// The marks of `bytes` bytes from `offset` on.
+/// The marks of `bytes` bytes from `offset` on. What a mutant takes from beyond
+/// the end is nothing that was ever written.
 inline Marks cut(const Marks &marks, int64_t offset, int64_t bytes) {
-  assert(offset >= 0 && bytes >= 0 &&
-         offset + bytes <= static_cast<int64_t>(marks.size()));
+  if (offset < 0 || bytes < 0 ||
+      offset + bytes > static_cast<int64_t>(marks.size()))
+    return Marks(static_cast<size_t>(std::max<int64_t>(bytes, 0)),
+                 ~uint64_t(0));
   return Marks(marks.begin() + offset, marks.begin() + offset + bytes);
 }
 

@@ -19,7 +19,8 @@ namespace {
 struct Allocation {
   size_t bytes;
   std::unique_ptr<char[]> memory;
-  Cell *cells; ///< of all bytes; memory that nobody touched costs nothing
+  /// Of all bytes; memory that nobody touched costs nothing.
+  std::unique_ptr<Cell, decltype(&std::free)> cells{nullptr, &std::free};
 };
 
 std::map<uintptr_t, Allocation> allocations;
@@ -60,7 +61,7 @@ void *zrt::bench::allocate(size_t bytes) {
   made.memory.reset(new char[bytes + 2 * kAlignment]);
   const uintptr_t begin =
       (numberOf(made.memory.get()) + kAlignment) / kAlignment * kAlignment;
-  made.cells = static_cast<Cell *>(std::calloc(bytes + 1, sizeof(Cell)));
+  made.cells.reset(static_cast<Cell *>(std::calloc(bytes + 1, sizeof(Cell))));
   if (!made.cells)
     throw std::bad_alloc();
   inUse += bytes;
@@ -74,7 +75,6 @@ bool zrt::bench::release(void *address) {
   if (found == allocations.end())
     return false;
   inUse -= found->second.bytes;
-  std::free(found->second.cells);
   allocations.erase(found);
   std::fill_n(remembered, kRemembered, Found());
   return true;
@@ -95,10 +95,11 @@ Touched zrt::bench::touchedOf(const void *allocation) {
   const Allocation &found = allocations.at(numberOf(allocation));
   Touched touched;
   for (size_t i = 0; i < found.bytes; ++i)
-    for (const Touch *each : {&found.cells[i].read, &found.cells[i].write})
+    for (const Touch *each :
+         {&found.cells.get()[i].read, &found.cells.get()[i].write})
       if (each->phase) {
         touched.end = i + 1;
-        touched.isWritten |= each == &found.cells[i].write;
+        touched.isWritten |= each == &found.cells.get()[i].write;
         touched.lines.insert(each->line);
       }
   return touched;
@@ -114,7 +115,8 @@ static Cell *cellsOf(const void *address, size_t bytes) {
   if (!found)
     return nullptr;
   Found &to = remembered[oldest++ % kRemembered];
-  to = {found->first, found->first + found->second.bytes, found->second.cells};
+  to = {found->first, found->first + found->second.bytes,
+        found->second.cells.get()};
   return to.cells + (begin - to.begin);
 }
 
