@@ -30,9 +30,14 @@ def test_refused_calls():
         words = "must have equal numbers of samples, at least one; found 'x' 8, 'y' 4"
         with pytest.raises(zero.ArgumentError, match=words):
             step.train(arrays, steps=1, progress=False)
-    for settings in ({"threads": 2**32}, {"threads": 100000}, {"seed": -1}):
+        for keep in (None, -1, 1.5, "2"):
+            with pytest.raises(zero.ArgumentError, match="keep is .*, wanted an integer from 0 to"):
+                step.save_checkpoint("nowhere", keep=keep)
+    several = ({"threads": 2**32}, {"threads": 100000}, {"seed": -1}, {"seed": "3"}, {"seed": None})
+    for settings in several:
         with pytest.raises(zero.ArgumentError, match="wanted"):
             compile_mlp(**settings)
+    compile_mlp(seed=torch.tensor(3)).close()
 
 
 def test_a_module_wants_a_batch_and_names_its_outputs():
@@ -90,7 +95,7 @@ def test_a_run_that_checks_itself():
             step(usual)
         with pytest.warns(RuntimeWarning, match="update 25 has a loss of .*: no fault was found"):
             step(odd)
-    with pytest.raises(zero.ArgumentError, match="self_check is -1, wanted 0 to"):
+    with pytest.raises(zero.ArgumentError, match="self_check is -1, wanted an integer from 0 to"):
         compile_mlp(self_check=-1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from typing import Any, Mapping, Sequence
 
 import numpy
@@ -216,6 +217,13 @@ def bytes_of(value: Any) -> bytes:
         value = value.detach().resolve_neg().resolve_conj().cpu()
         return value.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
     return numpy.ascontiguousarray(value).tobytes()
+
+
+def whole_number(name: str, value: Any, limit: int) -> int:
+    """The value of a setting, from 0 to below the limit."""
+    if not hasattr(value, "__index__") or not 0 <= operator.index(value) < limit:
+        raise ArgumentError(f"{name} is {value!r}, wanted an integer from 0 to {limit - 1}")
+    return operator.index(value)
 
 
 def number_in(value: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Iterable, Iterator, Mapping, Sequence, Union
 
 import numpy
 
-from zero.arrays import NAMES, View, as_floats, number_in, room_for, values_of
+from zero.arrays import NAMES, View, as_floats, number_in, room_for, values_of, whole_number
 from zero.batches import BatchForm
 from zero.checkpoints import (
     CheckpointError,
@@ -91,16 +91,11 @@ class Step:
         self._run = ctypes.c_void_p()
         self._report = UpdateInfo()
         self._lock = threading.RLock()
-        self._seed = seed
+        self._seed = seed = whole_number("seed", seed, 2**64)
+        threads = whole_number("threads", threads, 2**31)
+        self_check = whole_number("self_check", self_check, 2**63)
         self._checks_itself = self_check > 0
         self._skips, self._described = Skips(), False
-        for name, value, limit in (
-            ("seed", seed, 2**64),
-            ("threads", threads, 2**31),
-            ("self_check", self_check, 2**63),
-        ):
-            if not 0 <= value < limit:
-                raise ArgumentError(f"{name} is {value}, wanted 0 to {limit - 1}")
         self._library = Library(path)
         self._describe()
         self.aliases: dict[str, str] = {}
@@ -494,6 +489,7 @@ class Step:
     def save_checkpoint(self, folder: str | os.PathLike, keep: int = 0) -> None:
         """Saves the whole state as a checkpoint in `folder`, as the executable's
         --checkpoint. Of older ones the newest `keep` stay, or all where it is 0."""
+        keep = whole_number("keep", keep, 2**31)
         self._call("zero_run_save_checkpoint", os.fsencode(folder), keep)
 
     def load_checkpoint(self, folder: str | os.PathLike) -> None:
