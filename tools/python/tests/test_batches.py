@@ -88,6 +88,19 @@ def test_a_fixed_value_is_left_out_only_where_it_is_the_default():
                 call(batch)
 
 
+def test_fixed_values_inside_of_another():
+    class Sized(Mixed):
+        def forward(self, x, y, size=(8, 8)):
+            return ((self.layer(x) - y) ** 2).mean() * size[0]
+
+    batch = batch_of(2)
+    with compiled(Sized(), batch | {"size": (4, 4)}) as step:
+        with pytest.raises(zero.ArgumentError, match=r"leaves out 'size', and .* with \(4, 4\), w"):
+            step(batch)
+    with compiled(Sized(), batch | {"size": (8, 8)}) as step:
+        assert step.evaluate(batch) == step.evaluate(batch | {"size": [8, 8]})
+
+
 def test_orders_and_kinds_of_mappings():
     class Named(nn.Module):
         def __init__(self):

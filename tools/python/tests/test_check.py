@@ -429,7 +429,8 @@ class Enclosing(nn.Module):
         layers = nn.ModuleDict({"up": nn.Linear(4, 8), "down": nn.Linear(8, 4)})
         later = None
         self.layers, scale = layers, 2.0
-        self.both = lambda x: layers.down(torch.relu(layers["up"](x))) * scale + (later or 0)
+        inner = lambda x: torch.relu(layers["up"](x))  # noqa: E731
+        self.both = lambda x: layers.down(inner(x)) * scale + (later or 0)
         self.by_default = lambda x, *, own=layers.up: own(x).mean()
 
         def of_the_module(x, own=self):

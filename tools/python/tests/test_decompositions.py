@@ -42,13 +42,15 @@ ELEMENTS = {
         torch.fmax(w, x)
         + torch.fmin(w, torch.where(i == 1, NAN, x))
         + torch.fmax(w.detach() + NAN, w)
+        + torch.fmin(w, w.detach())
+        + torch.fmax(w * 2, torch.full_like(w, INFINITY)).clamp(max=1)
     ),
     "rounded": lambda w, x, i: (
         w * torch.round(x, decimals=2)
         + torch.round(100 * w, decimals=-1)
         + w * torch.round(x, decimals=0)
     ),
-    "polar": lambda w, x, i: torch.view_as_real(torch.polar(w, x)).sum(-1),
+    "polar": lambda w, x, i: torch.view_as_real(torch.polar((w - 1) * i, x)).sum(-1),
     "hypot": lambda w, x, i: torch.hypot(w, x) + torch.hypot(w * 1e25, x) / 1e25,
     "logaddexp": lambda w, x, i: torch.logaddexp(w, x) + torch.logaddexp2(90 * w, x),
     "frac": lambda w, x, i: (3 * w).frac() + torch.deg2rad(w) + torch.rad2deg(w),

@@ -82,6 +82,26 @@ def test_ranges_and_means(draw, low, high, mean):
     assert found.mean().item() == pytest.approx(mean, abs=0.05)
 
 
+def test_numbers_around_what_is_trained():
+    """Neither a mean nor a deviation has a gradient."""
+
+    class Around(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mean, self.width = nn.Parameter(torch.ones(4)), nn.Parameter(torch.ones(4))
+
+        def forward(self, x):
+            drawn = torch.normal(self.mean * 2, self.width) + torch.normal(self.mean * 3)
+            return (drawn * self.mean * x).mean() + self.width.sum()
+
+    with zero.compile(Around(), {"x": torch.ones(2, 4)}, config=STILL, check=True) as step:
+        assert "2 updates are PyTorch's" in step.check
+    kinds = {torch.int32: "i32", torch.float32: "f32"}
+    for kind, name in kinds.items():
+        model = zero.export(Drawn(lambda x: torch.randperm(8, dtype=kind)), {"x": torch.ones(2)})
+        assert f"tensor<8x{name}>" in model.text
+
+
 def test_a_permutation_has_each_once():
     found = drawn(lambda x: torch.randperm(1000).expand(x.shape), losses=1)
     assert torch.equal(found[0].sort()[0], torch.arange(1000.0, dtype=torch.float64))

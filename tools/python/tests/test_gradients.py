@@ -63,7 +63,9 @@ class Targets(nn.Module):
         scores = self.scores(x)
         with torch.no_grad():
             codes = torch.exp(scores[:2].detach()).t()
+            before = codes.detach()
             codes /= codes.sum()
+            before.mul_(2)
             with torch.enable_grad():
                 weights = scores.detach().sigmoid() * self.scores.weight.detach().mean()
             codes = codes.t() * weights[:2] + x.detach()[:2, :5]

@@ -59,6 +59,7 @@ class Taken(torch.nn.Module):
         super().__init__()
         self.w, self.take = torch.nn.Parameter(torch.randn(6, 6)), take
         self.register_buffer("same", torch.eye(6, dtype=torch.bool))
+        self.register_buffer("near", torch.eye(6, dtype=torch.bool), persistent=False)
         self.register_buffer("count", torch.zeros((), dtype=torch.int64))
 
     def forward(self, x):
@@ -93,12 +94,35 @@ def test_what_known_masks_take(name, tmp_path):
     compare(Taken(TAKEN[name]), {"x": torch.randn(6, 6)}, tmp_path)
 
 
+def added_to_zeros(module, x):
+    count = torch.zeros((), dtype=torch.int64)
+    count += module.count
+    return x if count.item() == 0 else 2 * x
+
+
+def test_a_buffer_that_is_an_index_is_a_constant():
+    module = Taken(TAKEN["a buffer"])
+    with zero.compile(module, {"x": torch.randn(6, 6)}) as step:
+        step.load_state_dict(module.state_dict())
+        other = module.state_dict() | {"same": torch.ones(6, 6, dtype=torch.bool)}
+        with pytest.raises(zero.ArgumentError, match="the buffer 'same' has other values"):
+            step.load_state_dict(other)
+
+
 def test_what_is_not_known_of_masks_and_buffers():
     for take, words in (
         (lambda m, x: x[x > 0], "has a shape or a number that depends on values"),
         (lambda m, x: x if m.count.item() == 0 else 2 * x, "depends on the values of a tensor"),
         (lambda m, x: x if m.same.any() else 2 * x, "depends on the values of a tensor"),
         (lambda m, x: x[m.same.logical_not_()], "buffer 'same' changes in each step"),
+        (lambda m, x: x[m.same] + m.same.copy_(x > 0).sum(), "buffer 'same' changes in each step"),
+        (lambda m, x: x[m.near] + m.near.copy_(x > 0).sum(), "buffer 'near' changes in each step"),
+        (added_to_zeros, "depends on the values of a tensor"),
+        (
+            lambda m, x: x * torch.arange(6)[m.same[0]].sum().item(),
+            "depends on the values of a tensor|has a shape or a number",
+        ),
+        (lambda m, x: x[torch.tensor([True, False])], "values|index"),
     ):
         with pytest.raises(zero.CannotImport, match=words):
             zero.export(Taken(take), {"x": torch.randn(6, 6)})

@@ -80,16 +80,22 @@ class BatchForm:
                 f"wanted {_form(entry)}"
             ) from None
 
-
     def _check_left_out(self, name: str, entry: Any) -> None:
         """Arrays that are left out are the step's to miss."""
-        if not isinstance(entry, Fixed):
+        fixed = [inner for inner, _ in _leaves(entry, entry)]
+        if not all(isinstance(inner, Fixed) for inner in fixed):
             return
         default = self._defaults.get(name, _NOTHING)
-        if default is _NOTHING or not entry.has(default):
+        try:
+            is_default = default is not _NOTHING and all(
+                inner.has(value) for inner, value in _leaves(entry, default)
+            )
+        except _Differs:
+            is_default = False
+        if not is_default:
             raise ArgumentError(
                 f"the batch leaves out '{name}', and the model was imported with "
-                f"{_short(entry.value)}, which is part of it: give that"
+                f"{_form(entry)}, which is part of it: give that"
             )
 
 

@@ -19,8 +19,8 @@ def parameters_in(
     buffers: Mapping[str, str | None],
     strict: bool,
 ) -> dict[str, numpy.ndarray]:
-    """The values of the `parameters` that the state has, as f32. With `strict` it has all, under one
-    or several of their names, and nothing else but `buffers` (as `zero.Model.buffers`).
+    """The values of the `parameters` that the state has, as f32. With `strict` it has all, under
+    one or several of their names, and nothing else but `buffers` (as `zero.Model.buffers`).
     Raises ArgumentError."""
     given = {name: value for name, value in state.items() if name not in buffers}
     found = _under_own_names(given, aliases)
@@ -46,15 +46,16 @@ def set_all(step, values: Mapping[str, numpy.ndarray]) -> None:
     """Sets the parameters of the step, or none of them where one cannot be set: only the
     run knows what the types that it stores can hold."""
     before: dict[str, numpy.ndarray] = {}
-    try:
-        for name, value in values.items():
-            old = step.parameter(name)
-            step.set_parameter(name, value)
-            before[name] = old
-    except ArgumentError:
-        for name, value in before.items():
-            step.set_parameter(name, value)
-        raise
+    with step._lock:
+        try:
+            for name, value in values.items():
+                old = step.parameter(name)
+                step.set_parameter(name, value)
+                before[name] = old
+        except BaseException:
+            for name, value in before.items():
+                step.set_parameter(name, value)
+            raise
 
 
 def _under_own_names(given: Mapping[str, Any], aliases: Mapping[str, str]) -> dict[str, Any]:

@@ -173,19 +173,18 @@ class Step:
 
     def _update(self, batch: Batch | None, gradients: Gradients | None = None) -> float:
         report = ctypes.byref(self._report)
-        with self._lock:  # The report is that of the update until it is read.
-            try:
-                if gradients is not None:
-                    self._with_gradients("zero_run_step_gradients", batch, gradients, report)
-                elif batch is None:
-                    self._call("zero_run_step", None, 0, report)
-                else:
-                    self._with_batch("zero_run_step", batch, report)
-            finally:  # An update that fails may have told why before.
-                if self._checks_itself:
-                    self._tell_notices()
-            self._skips.tell(self._report, stacklevel=4)
-            return self._report.loss
+        try:
+            if gradients is not None:
+                done = self._with_gradients("zero_run_step_gradients", batch, gradients, report)
+            elif batch is None:
+                done = self._call("zero_run_step", None, 0, report)
+            else:
+                done = self._with_batch("zero_run_step", batch, report)
+        finally:  # An update that fails may have told why before.
+            if self._checks_itself:
+                self._tell_notices()
+        self._skips.tell(done, stacklevel=4)
+        return done.loss
 
     def _tell_notices(self) -> None:
         notices = ctypes.c_char_p()
@@ -212,10 +211,9 @@ class Step:
 
     def update(self) -> float:
         """The second part: clips and updates. Returns the loss, as `step(batch)`."""
-        with self._lock:
-            self._call("zero_run_update", ctypes.byref(self._report))
-            self._skips.tell(self._report, stacklevel=3)
-            return self._report.loss
+        done = self._call("zero_run_update", ctypes.byref(self._report))
+        self._skips.tell(done, stacklevel=3)
+        return done.loss
 
     def evaluate(self, batch: Batch) -> float:
         """The mean loss over the batch, without dropout; changes nothing. The batch
@@ -370,16 +368,15 @@ class Step:
 
     def _with_gradients(
         self, function: str, batch: Batch | None, gradients: Gradients, *results
-    ) -> None:
+    ) -> UpdateInfo:
         views = Views(
             gradients, self.update_micro_batches, lambda name: self._tensor_named(name).name
         )
         if batch is None:
-            self._call(function, None, 0, views.arguments, views.count, *results)
-        else:
-            self._with_batch(function, batch, views.arguments, views.count, *results)
+            return self._call(function, None, 0, views.arguments, views.count, *results)
+        return self._with_batch(function, batch, views.arguments, views.count, *results)
 
-    def _with_batch(self, function: str, batch: Batch, *results) -> None:
+    def _with_batch(self, function: str, batch: Batch, *results) -> UpdateInfo:
         types = {name: tensor.dtype for name, tensor in self.inputs.items()}
         views = [
             (name, View(name, value, types.get(name)))
@@ -389,7 +386,7 @@ class Step:
         arrays = (Array * len(views))(*(view.as_argument(name) for name, view in views))
         if not views:
             raise ArgumentError("the batch is empty")
-        self._call(function, arrays, len(views), *results)
+        return self._call(function, arrays, len(views), *results)
 
     # State
 
@@ -580,11 +577,13 @@ class Step:
         if getattr(self, "_run", None):
             self.close()
 
-    def _call(self, function: str, *arguments) -> None:
+    def _call(self, function: str, *arguments) -> UpdateInfo:
+        """Gives what the last update did, which another thread's next one may change."""
         with self._lock:
             if not self._run:
                 raise StateError("this run is closed")
             self._library.call(function, self._run, *arguments)
+            return UpdateInfo.from_buffer_copy(self._report)
 
     def __repr__(self) -> str:
         return f"<zero.Step {self.name}: stage {self.stage}, {self.ranks} ranks>"

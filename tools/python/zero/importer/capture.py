@@ -7,7 +7,7 @@ before they run: where a gradient ends.
 from __future__ import annotations
 
 import keyword
-from typing import Any
+from typing import Any, Iterable
 
 import torch
 import torch.utils._pytree as pytree
@@ -116,9 +116,10 @@ def capture(
     finally:
         if on_meta:
             set_buffers(module, buffers)
-    captured = reduced(program, hooks, module, buffers, hooked)
+    folded = wrapper.steps.folded
+    captured = reduced(program, hooks, module, buffers, hooked, folded)
     if again:
-        refuse_another(wrapper.steps, captured, reduced(*again, module, buffers, hooked))
+        refuse_another(wrapper.steps, captured, reduced(*again, module, buffers, hooked, folded))
     captured.batch, captured.modes, captured.calls = example, modes, calls
     return captured
 
@@ -129,8 +130,10 @@ def reduced(
     module: nn.Module,
     buffers: dict[str, torch.Tensor],
     hooked: dict[str, Hook],
+    folded: set[str],
 ) -> Captured:
-    """The traced graph in the operations that converters know, with its stops."""
+    """The traced graph in the operations that converters know, with its stops. It has the
+    values of the buffers that are `folded`."""
     take_kept(program.graph)
     refuse_dynamic(program)
     trained = trainable(program, module)
@@ -141,7 +144,7 @@ def reduced(
     apply_hooks(program.graph_module, hooks, hooked_leaves(program, module, hooked))
     program = decomposed(program)
     give_factors(program.graph_module, hooks)
-    return bind(program, buffers)
+    return bind(program, buffers, folded)
 
 
 def decomposed(program: ExportedProgram) -> ExportedProgram:
@@ -383,7 +386,7 @@ def own_name(target: str) -> str:
     return target.removeprefix("module.")
 
 
-def bind(program, buffers: dict[str, torch.Tensor]) -> Captured:
+def bind(program, buffers: dict[str, torch.Tensor], folded: Iterable[str] = ()) -> Captured:
     module: GraphModule = program.graph_module
     for node in list(module.graph.nodes):
         if node.target is torch.ops.aten._assert_tensor_metadata.default:
@@ -413,8 +416,10 @@ def bind(program, buffers: dict[str, torch.Tensor]) -> Captured:
                 )
             raise CannotImport(f"the module keeps {spec.target}, of kind {spec.kind.name}")
     names = {spec.target: nodes[spec.arg.name] for spec in program.graph_signature.input_specs}
-    bind_results(captured, program, names)
-    captured.unread = unread_buffers(captured, program, buffers)
+    constants = {id(buffers[name]) for name in folded}
+    constants = {name for name, value in buffers.items() if id(value) in constants}
+    bind_results(captured, program, names, constants)
+    captured.unread = unread_buffers(captured, program, buffers) - constants
     captured.form = batch_form(program)
     for node, value in captured.constants.items():
         if isinstance(value, torch.Tensor):
@@ -437,13 +442,17 @@ def unread_buffers(
     return {name for name, value in buffers.items() if id(value) in traced - read}
 
 
-def bind_results(captured: Captured, program, placeholders: dict[str, Node]) -> None:
-    """What the graph returns, and the buffers that it changes."""
+def bind_results(
+    captured: Captured, program, placeholders: dict[str, Node], constants: set[str]
+) -> None:
+    """What the graph returns, and the buffers that it changes, which are no `constants`."""
     results = list(captured.graph.output_node().args[0])
     moved: dict[str, Node] = {}
     for spec, result in zip(program.graph_signature.output_specs, results):
         if spec.kind == OutputKind.USER_OUTPUT:
             captured.results.append(result)
+        elif spec.kind == OutputKind.BUFFER_MUTATION and own_name(spec.target) in constants:
+            refuse_change(own_name(spec.target), result)
         elif spec.kind == OutputKind.BUFFER_MUTATION and is_counter(result):
             pass
         elif spec.kind == OutputKind.BUFFER_MUTATION and is_running(result):
@@ -452,11 +461,7 @@ def bind_results(captured: Captured, program, placeholders: dict[str, Node]) -> 
         elif spec.kind == OutputKind.BUFFER_MUTATION and is_scratch(program, spec.target, result):
             pass
         elif spec.kind == OutputKind.BUFFER_MUTATION:
-            raise CannotImport(
-                f"the buffer '{own_name(spec.target)}' changes in each step, and zero's "
-                "buffers are constants: make it a parameter, or put the layer into eval mode",
-                place_of(result) if isinstance(result, Node) else None,
-            )
+            refuse_change(own_name(spec.target), result)
         else:
             raise CannotImport(
                 f"forward changes '{own_name(spec.target)}' in place: return a new tensor"
@@ -502,6 +507,14 @@ def refuse_moved(name: str, result: Node) -> None:
                 "before the layer, or put the layer into eval mode",
                 place_of(user),
             )
+
+
+def refuse_change(name: str, result: Any) -> None:
+    raise CannotImport(
+        f"the buffer '{name}' changes in each step, and zero's "
+        "buffers are constants: make it a parameter, or put the layer into eval mode",
+        place_of(result) if isinstance(result, Node) else None,
+    )
 
 
 def is_scratch(program, name: str, result: Any) -> bool:

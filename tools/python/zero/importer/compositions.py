@@ -9,6 +9,7 @@ import torch
 
 from zero.importer.convert.convolutions import per_dim
 from zero.importer.convert.pooling import window_count, windows_of
+from zero.importer.stops import STOP
 
 
 def cdist_forward(x1, x2, p, compute_mode=None):
@@ -25,19 +26,30 @@ def ldexp(self, other):
 
 
 def fmax(self, other):
-    return torch.where((self >= other) | other.isnan(), self, other)
+    return halved(self, other, torch.where((self >= other) | other.isnan(), self, other))
 
 
 def fmin(self, other):
-    return torch.where((self <= other) | other.isnan(), self, other)
+    return halved(self, other, torch.where((self <= other) | other.isnan(), self, other))
+
+
+def halved(x, y, result):
+    """At a tie each has half of the gradient."""
+    if not result.is_floating_point():
+        return result
+    return torch.where((x == y) & x.isfinite(), x + (y - x) * 0.5, result)
 
 
 def round_to(self, decimals=0):
+    if not self.is_floating_point():
+        return NotImplemented
     tens = 10.0 ** abs(decimals)
     return (self * tens).round() / tens if decimals >= 0 else (self / tens).round() * tens
 
 
 def polar(abs, angle):
+    """Of a length below 0 PyTorch has the gradient of that above."""
+    abs = abs.abs() + STOP(abs - abs.abs())
     return torch.view_as_complex(torch.stack([abs * angle.cos(), abs * angle.sin()], -1))
 
 
@@ -55,7 +67,8 @@ def uniform(self, *ends, **named):
     return torch.rand_like(self) * (given["to"] - given["from"]) + given["from"]
 
 
-def normal(mean, std, generator=None):
+def normal(mean, std=1.0, generator=None):
+    mean, std = (STOP(x) if isinstance(x, torch.Tensor) else x for x in (mean, std))
     like = mean if isinstance(mean, torch.Tensor) else std
     if isinstance(std, torch.Tensor):
         like = like.expand(torch.broadcast_shapes(like.shape, std.shape))
@@ -63,7 +76,7 @@ def normal(mean, std, generator=None):
 
 
 def randperm(n, dtype=torch.int64, layout=None, device=None, pin_memory=None):
-    return torch.rand(n).argsort(stable=True)
+    return torch.rand(n, device=device).argsort(stable=True).to(dtype)
 
 
 def multinomial(self, num_samples, replacement=False, generator=None):
@@ -71,7 +84,7 @@ def multinomial(self, num_samples, replacement=False, generator=None):
     if not replacement or num_samples == 1:
         return (self / -torch.rand_like(self).log()).topk(num_samples)[1]
     upto = self.cumsum(-1)
-    drawn = torch.rand(*self.shape[:-1], num_samples) * upto[..., -1:]
+    drawn = torch.rand(*self.shape[:-1], num_samples, device=self.device) * upto[..., -1:]
     before = upto.unsqueeze(-2) <= drawn.unsqueeze(-1)
     return before.sum(-1).clamp(max=self.shape[-1] - 1)
 

@@ -58,8 +58,9 @@ class KnownValues(TorchFunctionMode):
     def __init__(self) -> None:
         super().__init__()
         self.values = WeakIdKeyDictionary()
-        # Those among them that follow from buffers.
+        # Those among them that follow from buffers: from which.
         self.stored = WeakIdKeyDictionary()
+        self.folded: set[str] = set()  # the buffers of which a trace has the values
 
     def learn(self, tensor: torch.Tensor, value: torch.Tensor) -> None:
         # Writes to a tensor of inference mode are not counted.
@@ -77,16 +78,16 @@ class KnownValues(TorchFunctionMode):
             if value.numel() <= LARGEST and memories[memory_of_tensor(value)] == 1:
                 with values_alone():
                     self.learn(tensor, value.detach().cpu().clone())
-                self.stored[tensor] = True
+                self.stored[tensor] = frozenset((name,))
 
     def __torch_function__(self, function, kinds, words=(), settings=None):
         settings = settings or {}
         if function in NUMBERS and words[0] in self.values and words[0] not in self.stored:
             with values_alone():
                 return function(self.values[words[0]])
-        if function in INDEXED:
-            words = (words[0], self._places(words[1]), *words[2:])
-        elif name_of(function) in SHAPED:
+        if function in INDEXED and not is_filled(words):
+            words = (words[0], self._places(words[0], words[1]), *words[2:])
+        elif name_of(function) in SHAPED and not is_selection(function, words):
             found = self._shaped(function, words, settings)
             if found is not None:
                 return found
@@ -96,24 +97,26 @@ class KnownValues(TorchFunctionMode):
         found = None
         if tensors_in(result) or self._written(function, settings, given, before):
             found = self._computed(function, words, settings, given)
-        written = self._written(function, settings, given, before)
-        if found is None or any(tensor in self.stored for tensor in written):
-            self._forget(written)
-        of_buffers = any(tensor in self.stored for tensor in given)
+        of_buffers = self._buffers_of(given)
+        if found is None or of_buffers:
+            self._forget(self._written(function, settings, given, before))
         for tensor, value in zip(tree.tree_leaves(result), tree.tree_leaves(found)):
             if isinstance(tensor, torch.Tensor) and tensor not in self.values:
                 if isinstance(value, torch.Tensor) and value.shape == tensor.shape:
                     self.learn(tensor, value)
                     if of_buffers:
-                        self.stored[tensor] = True
+                        self.stored[tensor] = of_buffers
         return result
+
+    def _buffers_of(self, given: list[torch.Tensor]) -> frozenset[str]:
+        return frozenset().union(*(self.stored.get(tensor, ()) for tensor in given))
 
     # Shapes that follow from what is known
 
-    def _places(self, index: Any) -> Any:
+    def _places(self, x: torch.Tensor, index: Any) -> Any:
         """The index with the places of what known masks take."""
         parts = index if isinstance(index, tuple) else (index,)
-        if not any(self._is_mask(part) for part in parts):
+        if not any(self._is_mask(part) for part in parts) or not fits(x.shape, parts):
             return index
         found: list[Any] = []
         for part in parts:
@@ -127,7 +130,8 @@ class KnownValues(TorchFunctionMode):
     def _taken(self, mask: torch.Tensor, shape: torch.Size) -> list[torch.Tensor]:
         with values_alone():
             places = self.values[mask].expand(shape).nonzero().unbind(1)
-        return [self._constant(place) for place in places]
+        buffers = self._buffers_of([mask])
+        return [self._constant(place, buffers) for place in places]
 
     def _shaped(self, function, words, settings) -> Any:
         """The result, with what is known as constants of the trace; None where too little is."""
@@ -138,14 +142,19 @@ class KnownValues(TorchFunctionMode):
         if not given or settings.get("out") is not None:
             return None
         found = self._computed(function, words, settings, given)
-        return None if found is None else tree.tree_map(self._as_constant, found)
+        if found is None:
+            return None
+        buffers = self._buffers_of(given)
+        return tree.tree_map_only(
+            torch.Tensor, lambda part: self._constant(part, buffers), found
+        )
 
-    def _as_constant(self, part: Any) -> Any:
-        return self._constant(part) if isinstance(part, torch.Tensor) else part
-
-    def _constant(self, value: torch.Tensor) -> torch.Tensor:
+    def _constant(self, value: torch.Tensor, buffers: frozenset[str]) -> torch.Tensor:
         made = torch.tensor(value.tolist(), dtype=value.dtype).reshape(value.shape)
         self.learn(made, value)
+        if buffers:
+            self.stored[made] = buffers
+            self.folded |= buffers
         return made
 
     def _state(self, tensor: torch.Tensor) -> tuple:
@@ -187,6 +196,39 @@ class KnownValues(TorchFunctionMode):
             for other in list(self.values):
                 if memory_of_tensor(other) in memories:
                     del self.values[other]
+
+
+def is_selection(function: Callable, words: tuple) -> bool:
+    """Of a tensor's shape; `where` of one operand gives places."""
+    return name_of(function) == "where" and len(words) != 1
+
+
+def is_filled(words: tuple) -> bool:
+    """Whether it writes one number to all that an index takes."""
+    if len(words) < 3:
+        return False
+    return not isinstance(words[2], torch.Tensor) or words[2].numel() == 1
+
+
+def fits(shape: torch.Size, index: tuple) -> bool:
+    """Whether masks have the shapes of the dimensions that they stand for."""
+    taken = [dims_of(part) for part in index]
+    dim = 0
+    for part, dims in zip(index, taken):
+        if part is Ellipsis:
+            dim += len(shape) - sum(taken)
+        elif isinstance(part, torch.Tensor) and part.dtype == torch.bool:
+            if shape[dim : dim + dims] != part.shape:
+                return False
+        dim += dims
+    return True
+
+
+def dims_of(part: Any) -> int:
+    if part is None or part is Ellipsis or isinstance(part, bool):
+        return 0
+    is_mask = isinstance(part, torch.Tensor) and part.dtype == torch.bool
+    return part.dim() if is_mask else 1
 
 
 def tensors_in(words: Any) -> list[torch.Tensor]:

@@ -77,7 +77,6 @@ class Model:
         tensors = {name: value.contiguous().cpu() for name, value in self.parameters.items()}
         save_file(tensors, os.fspath(path), metadata={"format": "pt"})
 
-
     def _check_buffers(self) -> None:
         """Parameters have the values of now, and constants those of the import."""
         for name, digest in self.buffers.items():

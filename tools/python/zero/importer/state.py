@@ -339,6 +339,7 @@ class Steps:
     again: bool = False
     known: KnownValues | None = None  # while forward runs
     buffers: dict[str, torch.Tensor] = field(default_factory=dict)  # of the module, as it is
+    folded: set[str] = field(default_factory=set)  # the buffers that are indices of a trace
 
     def run(self, module: nn.Module, batch: dict[str, Any]) -> Any:
         state = State(module)
@@ -346,6 +347,7 @@ class Steps:
             run = self._second if self.again else self._first
             with drawing_refused(), KnownValues() as self.known:
                 self.known.learn_buffers(module, self.buffers)
+                self.known.folded = self.folded
                 return run(module, batch, state)
         finally:
             state.put_back()

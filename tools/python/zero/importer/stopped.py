@@ -58,12 +58,13 @@ def mark_stops(program, dependent: set[Node]) -> None:
 
 
 def stop_inside(region: GraphModule) -> None:
-    """A detach in a region without gradients is one more stop of what is stopped."""
+    """A detach in a region without gradients stops nothing more. It shares its memory."""
     for part in region.modules():
         if isinstance(part, GraphModule):
-            for node in part.graph.nodes:
+            for node in list(part.graph.nodes):
                 if str(node.target) in DETACHES:
-                    node.target = STOP
+                    node.replace_all_uses_with(node.args[0])
+                    part.graph.erase_node(node)
             part.recompile()
 
 

@@ -53,7 +53,7 @@ def fill(
             found = list(values[name].shape)
             raise CannotImport(f"{source}: '{name}' is {found}, wanted {wanted}")
     for name, data in tensors.items():
-        if (dtype or data.dtype) == torch.float16:
+        if data.is_floating_point() and (dtype or data.dtype) == torch.float16:
             _check_range(name, values[name].read(), torch.float16)
     if dtype:
         tensors = module_tensors(module.to(dtype), values)

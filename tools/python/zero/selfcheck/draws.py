@@ -72,7 +72,7 @@ class KnownDraws(TorchDispatchMode):
             return self._rrelu(name, given)
         if func in DRAWN:
             self.drawn.add(name)
-            with self:
+            with self, torch.no_grad():
                 return DRAWN[func](*args, **kwargs)
         if torch.Tag.nondeterministic_seeded in func.tags:
             given = arguments_of(func, args, kwargs)

@@ -52,21 +52,26 @@ def copy_of(module: nn.Module) -> nn.Module:
 def enclosing_copies(function: types.FunctionType, copies: dict[int, Any]) -> Callable:
     """The function, such as a lambda, with the copies of what it reads from where it was made.
     `deepcopy` takes functions as they are, and this one would call the other module's layers."""
+    if not (function.__closure__ or function.__defaults__ or function.__kwdefaults__):
+        return function
 
     def own(value: Any) -> Any:
+        if isinstance(value, types.FunctionType) and id(value) not in copies:
+            return enclosing_copies(value, copies)
         return copies.get(id(value), value)
 
-    cells = (types.CellType(*map(own, contents(cell))) for cell in function.__closure__ or ())
+    cells = tuple(types.CellType() for _ in function.__closure__ or ())
     result = types.FunctionType(
-        function.__code__,
-        function.__globals__,
-        function.__name__,
-        tuple(map(own, function.__defaults__ or ())),
-        tuple(cells),
+        function.__code__, function.__globals__, function.__name__, None, cells
     )
+    copies[id(function)] = result
+    result.__defaults__ = tuple(map(own, function.__defaults__ or ()))
     named = (function.__kwdefaults__ or {}).items()
     result.__kwdefaults__ = {name: own(value) for name, value in named}
     vars(result).update(vars(function))
+    for cell, other in zip(cells, function.__closure__ or ()):
+        for value in contents(other):
+            cell.cell_contents = own(value)
     return result
 
 
