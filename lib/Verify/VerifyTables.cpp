@@ -126,10 +126,11 @@ void verify::describeGradient(InFlightDiagnostic &error, Value value) {
 }
 
 void verify::remarkInternalError(ModuleOp module) {
-  emitRemark(module.getLoc(),
-             "this is an internal error: what is refused was written by "
-             "zero and not by the user; nothing was compiled. Report it "
-             "with the model and its configuration");
+  emitRemark(
+      module.getLoc(),
+      "this is an internal error, unless the model itself has operations "
+      "of zero between ranks: nothing was compiled. Report it with the "
+      "model and its configuration");
 }
 
 /// An average of the partition moves as far as its parameter says.

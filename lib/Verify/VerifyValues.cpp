@@ -328,18 +328,14 @@ static LogicalResult verifyAxis(ModuleOp module, StepOp step, AxesAttr axis) {
     Values values(module, step, axis);
     if (succeeded(values.run()))
       return success();
+    said = kept.take();
     if (values.hadChoice() &&
         succeeded(Values(module, step, axis, /*takesParts=*/true).run()))
       return success();
-    said = kept.take();
   }
-  // What is wrong in both is said once, as it is in the first.
-  const auto errors = [](const Diagnostic &diagnostic) {
-    return diagnostic.getSeverity() == DiagnosticSeverity::Error;
-  };
-  auto first = llvm::find_if(said, errors);
-  if (first != said.end())
-    module.getContext()->getDiagEngine().emit(std::move(*first));
+  // What is wrong in both is said as it is in the first.
+  for (Diagnostic &diagnostic : said)
+    module.getContext()->getDiagEngine().emit(std::move(diagnostic));
   return failure();
 }
 

@@ -189,8 +189,7 @@ void Executor::count(const Action &action) {
 }
 
 void Executor::copyGradientsAgain() {
-  for (const Region *region :
-       {&program.micro, &program.microLast, &program.apply}) {
+  for (const auto &[name, region] : program.regions()) {
     const auto planned = plans.find(region);
     if (planned == plans.end() || planned->second.empty())
       continue;

@@ -6,10 +6,10 @@
 // RUN: not zero-opt %s --zero-verify-schedule=internal=true -o /dev/null 2>&1 | FileCheck %s --check-prefix=SCHEDULE
 
 // CHECK: error: 'zero.yield' op over #zero.axes<tensor = 2> yields value 0
-// CHECK: remark: this is an internal error: what is refused was written by zero and not by the user; nothing was compiled. Report it with the model and its configuration
+// CHECK: remark: this is an internal error, unless the model itself has operations of zero between ranks: nothing was compiled. Report it with the model and its configuration
 // USER: error: 'zero.yield' op over #zero.axes<tensor = 2> yields value 0
 // USER-NOT: internal error
-// SCHEDULE: error:
+// SCHEDULE: error: 'zero.step' is a model, not a schedule
 // SCHEDULE: remark: this is an internal error
 
 zero.mesh @mesh <data = 2, tensor = 2>
