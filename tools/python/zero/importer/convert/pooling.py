@@ -166,38 +166,23 @@ def avg_pool(
     return pooled(b, "nn.avg_pool", x, lists, up, " count_padding" if count else "")
 
 
-@converts("aten.avg_pool1d.default", to="nn.avg_pool, or nn.reduce mean where windows tile")
-def avg_pool1d(
-    b: Builder, self, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True
-):
-    return avg_pool(b, self, 1, kernel_size, stride, padding, ceil_mode, count_include_pad)
+def _register_average(spatial: int) -> None:
+    @converts(
+        f"aten.avg_pool{spatial}d.default", to="nn.avg_pool, or nn.reduce mean where windows tile"
+    )
+    def function(
+        b: Builder,
+        self,
+        kernel_size,
+        stride=(),
+        padding=0,
+        ceil_mode=False,
+        count_include_pad=True,
+        divisor_override=None,
+    ):
+        settings = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+        return avg_pool(b, self, spatial, *settings)
 
 
-@converts("aten.avg_pool2d.default", to="nn.avg_pool, or nn.reduce mean where windows tile")
-def avg_pool2d(
-    b: Builder,
-    self,
-    kernel_size,
-    stride=(),
-    padding=0,
-    ceil_mode=False,
-    count_include_pad=True,
-    divisor_override=None,
-):
-    settings = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-    return avg_pool(b, self, 2, *settings)
-
-
-@converts("aten.avg_pool3d.default", to="nn.avg_pool, or nn.reduce mean where windows tile")
-def avg_pool3d(
-    b: Builder,
-    self,
-    kernel_size,
-    stride=(),
-    padding=0,
-    ceil_mode=False,
-    count_include_pad=True,
-    divisor_override=None,
-):
-    settings = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-    return avg_pool(b, self, 3, *settings)
+for _spatial in (1, 2, 3):
+    _register_average(_spatial)
