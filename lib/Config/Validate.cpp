@@ -1,8 +1,6 @@
 //===- Validate.cpp - A configuration against the table of keys -*- C++ -*-===//
 #include "Validate.h"
 
-#include "zero/Config/Integers.h"
-
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -136,7 +134,7 @@ bool ConfigValues::boolean(StringRef path) const {
 }
 
 int64_t ConfigValues::integer(StringRef path) const {
-  return *integerOf(get(path));
+  return *get(path).getAsInteger();
 }
 
 double ConfigValues::number(StringRef path) const {
@@ -148,7 +146,7 @@ std::string ConfigValues::text(StringRef path) const {
 }
 
 std::optional<int64_t> ConfigValues::optionalInteger(StringRef path) const {
-  return integerOf(get(path));
+  return get(path).getAsInteger();
 }
 
 std::optional<double> ConfigValues::optionalNumber(StringRef path) const {
