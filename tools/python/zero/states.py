@@ -49,9 +49,8 @@ def set_all(step, values: Mapping[str, numpy.ndarray]) -> None:
     with step._lock:
         try:
             for name, value in values.items():
-                old = step.parameter(name)
+                before[name] = step.parameter(name)
                 step.set_parameter(name, value)
-                before[name] = old
         except BaseException:
             for name, value in before.items():
                 step.set_parameter(name, value)
