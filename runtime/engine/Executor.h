@@ -105,8 +105,6 @@ public:
   /// Called by all ranks in the command hook, with the command that judges
   /// them.
   void judgeAgain();
-  /// Those that were copied before they were judged.
-  void copyGradientsAgain();
 
   /// Waits for every operation that a region left running for the next one, or
   /// postponed, so that parameters may be read from outside.
@@ -158,6 +156,8 @@ private:
   Communicator &communicatorOf(uint32_t group) const;
   void makeWorkspace();
   void releaseWorkspace();
+  /// The gradients that were copied before they were judged.
+  void copyGradientsAgain();
   void planRegion(const Region &region, std::vector<Action> &actions,
                   const std::string &name);
   bool isPass(const Region &region) const;
