@@ -21,22 +21,22 @@ ZERO_INLINE Vector polynomial(Vector x, Vector sum, float next, Rest... rest) {
   return polynomial(x, fma(x, sum, splat(next)), rest...);
 }
 
-/// tanh as generated kernels have it: a quotient of two polynomials, those of
-/// the library Eigen.
+/// tanh with the bits of generated kernels; see ExpandMath.cpp.
 ZERO_INLINE Vector tanh(Vector x) {
-  constexpr float kLargest = 7.99881172f, kTiny = 4e-4f;
-  Vector bounded = x >= kLargest ? splat(kLargest) : x;
-  bounded = bounded <= -kLargest ? splat(-kLargest) : bounded;
-  const Vector square = bounded * bounded;
-  const Vector odd = polynomial(square, splat(-2.76076847742355e-16f),
-                                2.00018790482477e-13f, -8.60467152213735e-11f,
-                                5.12229709037114e-08f, 1.48572235717979e-05f,
-                                6.37261928875436e-04f, 4.89352455891786e-03f);
-  const Vector even =
-      polynomial(square, splat(1.19825839466702e-06f), 1.18534705686654e-04f,
-                 2.26843463243900e-03f, 4.89352518554385e-03f);
-  const Vector quotient = bounded * odd / even;
-  return ((x < kTiny) & (x > -kTiny)) ? bounded : quotient;
+  const IntVector bits = __builtin_bit_cast(IntVector, x);
+  const IntVector sign = bits & INT32_MIN;
+  const Vector size = __builtin_bit_cast(Vector, bits & INT32_MAX);
+  const Vector bounded = size > 10.0f ? splat(10.0f) : size;
+  const Vector power = exponential(bounded + bounded);
+  const Vector large = 1.0f - 2.0f / (power + 1.0f);
+  const Vector square = size * size;
+  const Vector p =
+      polynomial(square, splat(-5.70498872745e-3f), 2.06390887954e-2f,
+                 -5.37397155531e-2f, 1.33314422036e-1f, -3.33332819422e-1f);
+  const Vector small = fma(p * square, size, size);
+  const Vector result = size < 0.625f ? small : large;
+  return __builtin_bit_cast(Vector,
+                            __builtin_bit_cast(IntVector, result) | sign);
 }
 
 ZERO_INLINE Vector core(Vector x) {
