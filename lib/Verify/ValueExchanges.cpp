@@ -163,8 +163,10 @@ LogicalResult Values::visitSlice(SliceValueOp op) {
              << axis << " takes a part of what is "
              << (state.isReplicated ? "replicated" : describe(state))
              << "; wanted the same on all ranks";
-    // Of what is the same everywhere all parts are.
+    // Of what is the same everywhere all parts are, but each rank gives the
+    // gradient of its own.
     if (state.isUniform(op.getCut().getDim())) {
+      state.isReplicated = state.isTrained;
       give(op.getResult(), state);
       return success();
     }
@@ -211,7 +213,15 @@ LogicalResult Values::visitGather(GatherValueOp op) {
     all.isTrained = state.isTrained;
     all.isReplicated = state.isTrained && op.getReplicated();
     state = all;
-  } else if (op.getCut().getOver() == axis && !isUniform(state, op.getCut())) {
+  } else if (op.getCut().getOver() == axis && isUniform(state, op.getCut())) {
+    if (state.isTrained && !state.isReplicated)
+      return op.emitOpError("over ")
+             << axis
+             << " brings together parts of which each rank gives another "
+                "gradient; wanted a 'zero.replicate' before, whose gradient is "
+                "their sum";
+    state.isReplicated = state.isTrained && op.getReplicated();
+  } else if (op.getCut().getOver() == axis) {
     Layout wanted{static_cast<unsigned>(op.getCut().getDim()),
                   blocksOf(op.getCut())};
     bool fits = llvm::is_contained(state.layouts, wanted) ||

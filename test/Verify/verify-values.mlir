@@ -806,6 +806,50 @@ zero.step @uniform(%x: tensor<8xf32> {zero.input = "x"}) {
 
 // -----
 
+// Parts that are equal: the gradient of each is of its own positions, and a replicate adds
+// them up, once.
+zero.mesh @mesh <data = 1, tensor = 2>
+zero.parameter @bias : tensor<8xf32> = #zero.ones
+zero.step @equal_parts(%x: tensor<4x8xf32> {zero.input = "x"}) {
+  %b = zero.load @bias : tensor<8xf32>
+  %r = zero.replicate %b over <tensor = 2> : tensor<8xf32>
+  %n = nn.broadcast %r dims [1] : (tensor<8xf32>) -> tensor<2x8xf32>
+  %g = zero.gather_value %n cut <dim 0 of [4] over <tensor = 2>> : tensor<2x8xf32> -> tensor<4x8xf32>
+  %y = arith.mulf %x, %g : tensor<4x8xf32>
+  %l = nn.reduce sum %y dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+zero.mesh @mesh <data = 1, tensor = 2>
+zero.parameter @bias : tensor<8xf32> = #zero.ones
+zero.step @equal_parts_not_added_up(%x: tensor<4x8xf32> {zero.input = "x"}) {
+  %b = zero.load @bias : tensor<8xf32>
+  %n = nn.broadcast %b dims [1] : (tensor<8xf32>) -> tensor<2x8xf32>
+  // expected-error @below {{brings together parts of which each rank gives another gradient; wanted a 'zero.replicate' before, whose gradient is their sum}}
+  %g = zero.gather_value %n cut <dim 0 of [4] over <tensor = 2>> : tensor<2x8xf32> -> tensor<4x8xf32>
+  %y = arith.mulf %x, %g : tensor<4x8xf32>
+  %l = nn.reduce sum %y dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// A part of what is equal has a gradient of its own as well.
+zero.mesh @mesh <data = 1, tensor = 2>
+zero.parameter @bias : tensor<8xf32> = #zero.ones
+zero.step @part_of_equals(%x: tensor<4x8xf32> {zero.input = "x"}) {
+  %b = zero.load @bias : tensor<8xf32>
+  %n = nn.broadcast %b dims [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %p = zero.slice_value %n cut <dim 0 of [4] over <tensor = 2>> : tensor<4x8xf32> -> tensor<2x8xf32>
+  %l = nn.reduce max %p dims [0, 1] : (tensor<2x8xf32>) -> tensor<f32>
+  // expected-error @below {{yields a loss that each rank would differentiate, 2 times too often}}
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
 // A rank that has one position of a dimension has a part of it all the same.
 zero.mesh @mesh <data = 2, sequence = 8>
 zero.parameter @table : tensor<16x4xf32> = #zero.ones
