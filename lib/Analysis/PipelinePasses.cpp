@@ -218,13 +218,13 @@ struct Extent {
 static SmallVector<Extent> findExtents(StepOp step, const MeshAxes &mesh) {
   const DenseMap<StringAttr, int64_t> rings = findRings(step);
   SmallVector<Extent> extents(mesh.chunks);
-  if (auto inputs = step->getAttrOfType<ArrayAttr>("zero.at"))
+  if (auto inputs = step->getAttrOfType<ArrayAttr>(kPlaces))
     for (Attribute place : inputs)
       if (cast<AtAttr>(place).getSpace().arena == ArenaKind::Stash)
         extents.front().add(place);
   step->walk([&](StashOp op) {
     int64_t ring = rings.at(op.getNameAttr());
-    if (auto places = op->getAttrOfType<ArrayAttr>("zero.at");
+    if (auto places = op->getAttrOfType<ArrayAttr>(kPlaces);
         places && ring < mesh.chunks)
       for (Attribute place : places)
         extents[ring].add(place);

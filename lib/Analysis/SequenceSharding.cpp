@@ -24,7 +24,7 @@ std::optional<unsigned> mlir::zero::findInputOfPositions(StepOp model) {
         !tensor.getElementType().isInteger() ||
         tensor.getElementType().isInteger(1))
       continue;
-    auto name = model.getArgAttrOfType<StringAttr>(index, "zero.input");
+    auto name = model.getArgAttrOfType<StringAttr>(index, kInput);
     if (name && name.getValue() == "input_ids")
       return index;
     if (!first)

@@ -113,7 +113,7 @@ CommandBuilder::CommandBuilder(
       tickets(tickets),
       mesh(getMesh(step->getParentOfType<ModuleOp>(), *step.getTraining())),
       groups(groupsOf(mesh)) {
-  auto inputs = step->getAttrOfType<ArrayAttr>("zero.at");
+  auto inputs = step->getAttrOfType<ArrayAttr>(kPlaces);
   for (auto [argument, place] : llvm::zip_equal(step.getArguments(), inputs))
     places[argument] = cast<AtAttr>(place);
 }
@@ -132,7 +132,7 @@ CommandBuilder::build(Block &block, zrt::Region &target,
 }
 
 void CommandBuilder::record(Operation &op) {
-  auto attribute = op.getAttrOfType<ArrayAttr>("zero.at");
+  auto attribute = op.getAttrOfType<ArrayAttr>(kPlaces);
   if (!attribute)
     return;
   size_t next = 0;

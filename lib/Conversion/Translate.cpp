@@ -242,7 +242,7 @@ void Translator::translateGiven(FlatSymbolRefAttr parameter, AtAttr place) {
 }
 
 void Translator::translateInputs() {
-  auto places = step->getAttrOfType<ArrayAttr>("zero.at");
+  auto places = step->getAttrOfType<ArrayAttr>(kPlaces);
   for (auto [index, type] : llvm::enumerate(step.getArgumentTypes())) {
     auto tensor = cast<RankedTensorType>(type);
     if (FlatSymbolRefAttr parameter = getGradientOf(step, index)) {
@@ -250,7 +250,7 @@ void Translator::translateInputs() {
       continue;
     }
     zrt::Input input;
-    auto name = step.getArgAttrOfType<StringAttr>(index, "zero.input");
+    auto name = step.getArgAttrOfType<StringAttr>(index, kInput);
     input.name = name ? name.str() : "input" + std::to_string(index);
     input.type.type = *toDataType(tensor.getElementType());
     input.type.shape.assign(tensor.getShape().begin(), tensor.getShape().end());
@@ -454,7 +454,7 @@ mlir::zero::translateToProgram(ModuleOp module,
                      [](const auto &entry) { return !entry.second; }))
       return partition.emitOpError("has no places; run zero-plan-memory first"),
              failure();
-  if (!(*step)->hasAttr("zero.at"))
+  if (!(*step)->hasAttr(kPlaces))
     return emitError(step->getLoc())
                << "'zero.step' is not planned; run zero-plan-memory first",
            failure();

@@ -216,7 +216,7 @@ void BufferPlan::visitKernel(Operation &op) {
 
 /// The stash is planned before, and what is stashed is made there if it can be.
 void BufferPlan::visitStash(Operation &op) {
-  auto places = op.getAttrOfType<ArrayAttr>("zero.at");
+  auto places = op.getAttrOfType<ArrayAttr>(kPlaces);
   if (!places)
     return;
   int buffer = fixedBuffer(cast<AtAttr>(places[0]));

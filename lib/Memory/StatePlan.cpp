@@ -178,7 +178,7 @@ AtAttr StatePlaces::getPlace(const AsyncBuffer &buffer) const {
 
 SmallVector<AtAttr>
 StatePlaces::getPlaces(Operation *op, ArrayRef<AsyncBuffer> buffers) const {
-  auto planned = op->getAttrOfType<DictionaryAttr>("zero.at");
+  auto planned = op->getAttrOfType<DictionaryAttr>(kPlaces);
   SmallVector<AtAttr> places;
   for (const AsyncBuffer &buffer : buffers)
     if (!buffer.isPlaced)
@@ -190,9 +190,9 @@ StatePlaces::getPlaces(Operation *op, ArrayRef<AsyncBuffer> buffers) const {
 
 SmallVector<AtAttr> mlir::zero::listPlaces(Operation *op) {
   SmallVector<AtAttr> places;
-  if (auto list = op->getAttrOfType<ArrayAttr>("zero.at"))
+  if (auto list = op->getAttrOfType<ArrayAttr>(kPlaces))
     llvm::append_range(places, list.getAsRange<AtAttr>());
-  else if (auto named = op->getAttrOfType<DictionaryAttr>("zero.at"))
+  else if (auto named = op->getAttrOfType<DictionaryAttr>(kPlaces))
     for (NamedAttribute entry : named)
       places.push_back(cast<AtAttr>(entry.getValue()));
   return places;

@@ -93,9 +93,9 @@ void LineBuffers::add(std::string name, Attribute place, int64_t begin,
 }
 
 void LineBuffers::visit(Operation &op) {
-  if (auto places = op.getAttrOfType<DictionaryAttr>("zero.at"))
+  if (auto places = op.getAttrOfType<DictionaryAttr>(kPlaces))
     return visitStart(cast<AsyncOpInterface>(op), places);
-  auto places = op.getAttrOfType<ArrayAttr>("zero.at");
+  auto places = op.getAttrOfType<ArrayAttr>(kPlaces);
   if (places && !getView(&op))
     visitKernel(op, places);
 }

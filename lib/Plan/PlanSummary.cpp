@@ -220,8 +220,8 @@ void mlir::zero::detail::summarizeStates(ModuleOp module,
   for (FlatSymbolRefAttr name : getResidentParameters(step))
     states.addResident(name.getValue(), places.getWhole(name.getAttr()));
   for (auto [index, argument] :
-       llvm::enumerate(step->getAttrOfType<ArrayAttr>("zero.at"))) {
-    auto name = step.getArgAttrOfType<StringAttr>(index, "zero.input");
+       llvm::enumerate(step->getAttrOfType<ArrayAttr>(kPlaces))) {
+    auto name = step.getArgAttrOfType<StringAttr>(index, kInput);
     FlatSymbolRefAttr gradient = getGradientOf(step, index);
     auto place = cast<AtAttr>(argument);
     summary.arenas[place.getSpace().index()].lines.push_back(

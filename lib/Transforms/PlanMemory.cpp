@@ -64,7 +64,7 @@ static void setPlaces(AsyncOpInterface start, ArrayRef<AsyncBuffer> buffers,
   for (const AsyncBuffer &buffer : buffers)
     if (buffer.isPlaced)
       named.set(buffer.name, places[next++]);
-  start->setAttr("zero.at", named.getDictionary(start->getContext()));
+  start->setAttr(kPlaces, named.getDictionary(start->getContext()));
 }
 
 void Planner::planStates() {
@@ -101,7 +101,7 @@ void Planner::planInputs() {
   for (BlockArgument input : step.getArguments())
     places.push_back(cursor.take(step.getContext(), {getInputArena(input)},
                                  tensorBytes(input.getType())));
-  step->setAttr("zero.at", toArray(step.getContext(), places));
+  step->setAttr(kPlaces, toArray(step.getContext(), places));
 }
 
 /// Places that are the same in each slot, ring after ring.
@@ -120,10 +120,10 @@ void Planner::planStash() {
                                 tensorBytes(op.getType())));
     });
   step->walk(
-      [&](StashOp op) { op->setAttr("zero.at", places.at(op.getNameAttr())); });
+      [&](StashOp op) { op->setAttr(kPlaces, places.at(op.getNameAttr())); });
   step->walk([&](UnstashOp op) {
     if (ArrayAttr place = places.lookup(op.getNameAttr()))
-      op->setAttr("zero.at", place);
+      op->setAttr(kPlaces, place);
   });
 }
 
@@ -150,7 +150,7 @@ LogicalResult Planner::planRegions() {
       if (auto start = dyn_cast<AsyncOpInterface>(op))
         setPlaces(start, start.getBuffers(state, *step.getTraining()), places);
       else
-        op->setAttr("zero.at", toArray(step.getContext(), places));
+        op->setAttr(kPlaces, toArray(step.getContext(), places));
   }
   return success();
 }

@@ -31,8 +31,7 @@ static void specializeModule(ModuleOp module, int64_t rank) {
       [&](AtAttr place) { return mesh.placeOn(place, rank); });
   replacer.recursivelyReplaceElementsIn(module);
   for (StepOp step : module.getOps<StepOp>())
-    step->setAttr("zero.rank",
-                  Builder(module.getContext()).getI64IntegerAttr(rank));
+    step->setAttr(kRank, Builder(module.getContext()).getI64IntegerAttr(rank));
 }
 
 void SpecializeRank::runOnOperation() {

@@ -15,7 +15,7 @@ AccessTable::AccessTable(const Tables &tables)
     : tables(tables), state(tables.module) {}
 
 static AtAttr placeAt(Operation *op, size_t index) {
-  auto places = op->getAttrOfType<ArrayAttr>("zero.at");
+  auto places = op->getAttrOfType<ArrayAttr>(kPlaces);
   return places && index < places.size() ? dyn_cast<AtAttr>(places[index])
                                          : AtAttr();
 }

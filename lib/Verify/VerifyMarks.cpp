@@ -79,7 +79,7 @@ static LogicalResult verifyGiven(const Tables &tables) {
       return emitError() << ", as another one";
     RankedTensorType wanted =
         parameter.getTensorType().clone(Float32Type::get(type.getContext()));
-    if (type != wanted || tables.step.getArgAttr(index, "zero.input"))
+    if (type != wanted || tables.step.getArgAttr(index, kInput))
       return emitError() << " and type " << type << ", wanted " << wanted
                          << ", and no 'zero.input'";
   }

@@ -107,7 +107,7 @@ bool LineMemory::readsInFlight(AsyncOpInterface start) {
 void LineMemory::collect(Operation &op) {
   if (auto start = dyn_cast<AsyncOpInterface>(op))
     return collectStart(start);
-  auto places = op.getAttrOfType<ArrayAttr>("zero.at");
+  auto places = op.getAttrOfType<ArrayAttr>(kPlaces);
   if (!places || op.hasTrait<OpTrait::ConstantLike>())
     return;
   int64_t from = positions[&op];
@@ -121,7 +121,7 @@ void LineMemory::collect(Operation &op) {
 /// A started operation has its buffers from its start to the last use of what
 /// it gives; slices lie in a buffer, or in the stored gradient.
 void LineMemory::collectStart(AsyncOpInterface start) {
-  auto places = start->getAttrOfType<DictionaryAttr>("zero.at");
+  auto places = start->getAttrOfType<DictionaryAttr>(kPlaces);
   if (!places)
     return;
   int64_t from = positions[start];
@@ -217,7 +217,7 @@ static Value findSuccessor(Value value, AtAttr place) {
     if (isWholeView(user, value))
       if (Value successor = findSuccessor(user->getResult(0), place))
         return successor;
-    auto places = user->getAttrOfType<ArrayAttr>("zero.at");
+    auto places = user->getAttrOfType<ArrayAttr>(kPlaces);
     if (!user->hasTrait<OverwritesOperands>() || !places)
       continue;
     for (auto [result, at] : llvm::zip(user->getResults(), places))
@@ -281,7 +281,7 @@ LogicalResult LineMemory::verifyState(const Use &use, PartitionOp partition,
 /// Whether `value`, or a view of all of it, is kept at `place` under a name.
 static bool isKept(Value value, AtAttr place) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    auto at = user->getAttrOfType<ArrayAttr>("zero.at");
+    auto at = user->getAttrOfType<ArrayAttr>(kPlaces);
     if (isa<StashOp>(user))
       return at && at.size() == 1 && at[0] == place;
     return isWholeView(user, value) && isKept(user->getResult(0), place);

@@ -73,7 +73,7 @@ private:
 //===----------------------------------------------------------------------===//
 
 AtAttr Places::here(AtAttr place) {
-  auto rank = tables.step->getAttrOfType<IntegerAttr>("zero.rank");
+  auto rank = tables.step->getAttrOfType<IntegerAttr>(kRank);
   return rank ? tables.mesh.placeOn(place, rank.getInt()) : place;
 }
 
@@ -105,7 +105,7 @@ LogicalResult Places::expectSize(Operation *op, AtAttr place, MemorySpace space,
 //===----------------------------------------------------------------------===//
 
 LogicalResult Places::verifyInputs() {
-  auto places = tables.step->getAttrOfType<ArrayAttr>("zero.at");
+  auto places = tables.step->getAttrOfType<ArrayAttr>(kPlaces);
   size_t found = places ? places.size() : 0;
   if (found != tables.step.getNumArguments())
     return tables.step.emitOpError("has ")
@@ -213,7 +213,7 @@ LogicalResult Places::verifyResults(Operation &op, ArrayRef<AtAttr> places) {
 /// Each buffer that needs a place has one, and nothing else does.
 LogicalResult Places::verifyNames(AsyncOpInterface op,
                                   ArrayRef<AsyncBuffer> buffers) {
-  auto places = op->getAttrOfType<DictionaryAttr>("zero.at");
+  auto places = op->getAttrOfType<DictionaryAttr>(kPlaces);
   llvm::StringSet<> wanted;
   for (const AsyncBuffer &buffer : buffers)
     if (buffer.isPlaced) {
@@ -332,8 +332,8 @@ LogicalResult Places::run() {
 /// Whether anything has a place: then all that needs one must have it.
 static bool isPlanned(const Tables &tables) {
   auto hasPlaces = [](Operation *op) {
-    return op->hasAttr("zero.at") ? WalkResult::interrupt()
-                                  : WalkResult::advance();
+    return op->hasAttr(kPlaces) ? WalkResult::interrupt()
+                                : WalkResult::advance();
   };
   return llvm::any_of(
              tables.module.getOps<PartitionOp>(),

@@ -13,7 +13,7 @@ using namespace mlir::zero;
 using namespace mlir::zero::verify;
 
 static int64_t rankOf(StepOp step) {
-  return step->getAttrOfType<IntegerAttr>("zero.rank").getInt();
+  return step->getAttrOfType<IntegerAttr>(kRank).getInt();
 }
 
 static bool isZero(Operation *op) {
@@ -23,7 +23,8 @@ static bool isZero(Operation *op) {
 DictionaryAttr verify::getCommonFacts(Operation *op) {
   NamedAttrList attributes(op->getAttrDictionary());
   // A handle's name means something within one program only.
-  for (StringRef own : {"zero.at", "at", "zero.rank", "handle"})
+  for (StringRef own :
+       std::initializer_list<StringRef>{kPlaces, "at", kRank, "handle"})
     attributes.erase(own);
   return attributes.getDictionary(op->getContext());
 }
@@ -143,7 +144,7 @@ LogicalResult verify::verifyRanks(ModuleOp module,
   if (steps.size() == 1 && steps.front()->getParentOp() == module)
     return success();
   for (StepOp step : steps)
-    if (!step->hasAttr("zero.rank"))
+    if (!step->hasAttr(kRank))
       return step.emitOpError("is one of several modules' and has no "
                               "'zero.rank'; run zero-specialize-rank");
   llvm::stable_sort(steps,

@@ -15,7 +15,7 @@ static YieldOp getYield(Operation *region) {
 
 /// Translation needs a place for everything, and memory was planned for it.
 static bool isPlanned(const Tables &tables) {
-  return tables.step->hasAttr("zero.at");
+  return tables.step->hasAttr(kPlaces);
 }
 
 /// The passes are those of the chunks that the mesh says.

@@ -92,7 +92,7 @@ FailureOr<OwningOpRef<ModuleOp>> ModelFile::plan(const PlanOptions &options) {
       return failure();
     return planned;
   }
-  if (!step->hasAttr("zero.at"))
+  if (!step->hasAttr(kPlaces))
     return fail("'" + path +
                 "' is a schedule without places; run zero-plan-memory first");
   if (!options.empty())

@@ -91,10 +91,10 @@ static LogicalResult verifyPlaces(Operation *op, Attribute value) {
 
 LogicalResult ZeroDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
-  if (attribute.getName() == "zero.at")
+  if (attribute.getName() == kPlaces)
     return verifyPlaces(op, attribute.getValue());
   // The rank that a specialised program is for.
-  if (attribute.getName() == "zero.rank") {
+  if (attribute.getName() == kRank) {
     auto step = dyn_cast<StepOp>(op);
     auto rank = dyn_cast<IntegerAttr>(attribute.getValue());
     if (!step || !step.getTraining() || !rank || rank.getInt() < 0 ||

@@ -138,7 +138,7 @@ void StepOp::print(OpAsmPrinter &printer) {
 
 /// What the data loader calls an argument of `step`.
 static std::string inputName(StepOp step, unsigned index) {
-  auto name = step.getArgAttrOfType<StringAttr>(index, "zero.input");
+  auto name = step.getArgAttrOfType<StringAttr>(index, kInput);
   return name ? name.str() : "input" + std::to_string(index);
 }
 
@@ -165,7 +165,7 @@ static StringAttr unknownAttribute(StepOp step, unsigned index) {
   ArrayAttr attributes = step.getArgAttrsAttr();
   if (attributes)
     for (NamedAttribute each : cast<DictionaryAttr>(attributes[index]))
-      if (each.getName() != "zero.input" && each.getName() != kGradientOf &&
+      if (each.getName() != kInput && each.getName() != kGradientOf &&
           each.getName().getValue().starts_with("zero."))
         return each.getName();
   return {};
@@ -186,7 +186,7 @@ LogicalResult StepOp::verify() {
       return emitOpError("argument ")
              << index << " has the attribute '" << unknown.getValue()
              << "', wanted 'zero.input' or one of another dialect";
-    Attribute given = getArgAttr(index, "zero.input"); // (C3)
+    Attribute given = getArgAttr(index, kInput); // (C3)
     auto text = dyn_cast_or_null<StringAttr>(given);
     if (given && (!text || text.empty() || !llvm::json::isUTF8(text)))
       return emitOpError("argument ")

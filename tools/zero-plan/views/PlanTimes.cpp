@@ -51,7 +51,7 @@ SmallVector<TimedBuffer> PlanTimes::listStates(MemorySpace space) const {
       add((name + " of @" + partition.getSymName()).str(), place);
   if (space == ArenaKind::Inputs)
     for (auto [index, place] :
-         llvm::enumerate(step->getAttrOfType<ArrayAttr>("zero.at")))
+         llvm::enumerate(step->getAttrOfType<ArrayAttr>(kPlaces)))
       add("input " + std::to_string(index), place);
   return states;
 }

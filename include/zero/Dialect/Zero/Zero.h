@@ -52,6 +52,16 @@ inline constexpr StringRef kDeclaredParameters = "zero.parameters";
 /// a micro-batch comes from outside; an argument without it is an input.
 inline constexpr StringLiteral kGradientOf = "zero.gradient_of";
 
+/// The argument attribute of a step that names an input of the batch.
+inline constexpr StringLiteral kInput = "zero.input";
+
+/// Where the buffers of an operation, or the inputs of a step, are: what memory
+/// planning leaves.
+inline constexpr StringLiteral kPlaces = "zero.at";
+
+/// The rank that a specialised step is for.
+inline constexpr StringLiteral kRank = "zero.rank";
+
 /// Of the operations that hold the regions of a step.
 template <typename ConcreteType>
 class StepRegion : public OpTrait::TraitBase<ConcreteType, StepRegion> {};
