@@ -157,6 +157,42 @@ std::optional<Sharding::OperationCut> Sharding::findBest(Operation *op) const {
   return std::nullopt;
 }
 
+/// Whether `op` repeats at all positions what has none.
+bool Sharding::isRepeated(Operation *op) const {
+  return llvm::none_of(op->getOperands(), [&](Value operand) {
+    return llvm::any_of(dimensions.of(operand), [&](DimensionId dim) {
+      return dimensions.contains(dim, *positions);
+    });
+  });
+}
+
+void Sharding::cutAlong(Operation *op, const OperationCut &cut) {
+  cutOperations[op] = cut;
+  for (Value result : op->getResults())
+    if (findDimension(dimensions.of(result), cut.atom))
+      along[result] = cut.atom;
+}
+
+/// What is repeated is cut as all that read it are, so that nothing is sent of
+/// it; along the positions where these differ. Where none is cut, it is whole.
+void Sharding::cutRepeated(Operation *op) {
+  std::optional<DimensionId> atom;
+  for (Operation *user : op->getUsers()) {
+    auto known = cutOperations.find(user);
+    if (known == cutOperations.end())
+      continue;
+    if (atom.value_or(known->second.atom) != known->second.atom)
+      atom = *positions;
+    else
+      atom = known->second.atom;
+  }
+  if (!atom)
+    return;
+  const bool goes = *atom != *positions && canGo(op, *atom);
+  if (auto cut = goes ? findCut(op, *atom) : findBest(op))
+    cutAlong(op, *cut);
+}
+
 void Sharding::cutPositions() {
   positions = findPositions();
   if (!positions || dimensions.sizeOf(*positions) % over.getSize() != 0)
@@ -165,6 +201,7 @@ void Sharding::cutPositions() {
     if (ArrayRef<DimensionId> dims = dimensions.of(input); !dims.empty())
       llvm::append_range(samples, dimensions.atomsOf(dims.front()));
   DenseSet<Value> computed;
+  SmallVector<Operation *> repeated;
   for (Operation &op : *body) {
     bool isComputed =
         isa<LoadOp>(op) || llvm::any_of(op.getOperands(), [&](Value operand) {
@@ -178,14 +215,13 @@ void Sharding::cutPositions() {
     computed.insert(op.result_begin(), op.result_end());
     if (isa<LoadOp>(op) || !isFloat || !isOfPositions(&op))
       continue;
-    std::optional<OperationCut> cut = findBest(&op);
-    if (!cut) {
+    if (isRepeated(&op))
+      repeated.push_back(&op);
+    else if (std::optional<OperationCut> cut = findBest(&op))
+      cutAlong(&op, *cut);
+    else
       whole.push_back(&op);
-      continue;
-    }
-    cutOperations[&op] = *cut;
-    for (Value result : op.getResults())
-      if (findDimension(dimensions.of(result), cut->atom))
-        along[result] = cut->atom;
   }
+  for (Operation *op : llvm::reverse(repeated))
+    cutRepeated(op);
 }

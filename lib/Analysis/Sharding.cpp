@@ -332,10 +332,10 @@ std::optional<CutCost> Sharding::findForced(ParameterOp parameter) const {
   return best;
 }
 
-/// Whether a rank would have one index, and an operation needs all of them and
-/// leaves none, as what takes queries, keys and values apart: no rank gains by
-/// that, and `zero-verify-values` cannot tell which dimension the gather
-/// restores.
+/// Whether a rank would have at most one index, and an operation needs all of
+/// them and leaves none, as what takes queries, keys and values apart, or
+/// repeats the key heads that there are too few of: no rank gains by that, and
+/// `zero-verify-values` cannot tell which dimension the gather restores.
 bool Sharding::isOneEachAndGathered(DimensionId atom) const {
   auto needsAll = [&](Operation &op) {
     const Dimensions::Factored &factored = dimensions.of(&op);
@@ -346,7 +346,7 @@ bool Sharding::isOneEachAndGathered(DimensionId atom) const {
               return containsAtom(dimensions, dimensions.of(result), atom);
             }));
   };
-  return dimensions.sizeOf(atom) == over.getSize() &&
+  return dimensions.sizeOf(atom) <= over.getSize() &&
          llvm::any_of(*body, needsAll);
 }
 

@@ -151,3 +151,4 @@ mlir::zero::reshapeLayout(const TensorLayout &layout, ArrayRef<int64_t> from,
 #include "zero/Interfaces/PaddableOpInterface.cpp.inc"
 #include "zero/Interfaces/RangedOpInterface.cpp.inc"
 #include "zero/Interfaces/RowBlockOpInterface.cpp.inc"
+#include "zero/Interfaces/SharedOpInterface.cpp.inc"

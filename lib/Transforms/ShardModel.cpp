@@ -161,6 +161,26 @@ static void divideByCounts(StepOp step) {
   }
 }
 
+/// Where there are more ranks than what is shared, each rank reads one of as
+/// many copies. An axis of parameters cuts what shares the only one instead.
+/// Of what such an axis has left, a copy could not be told from a part.
+static void repeatShared(StepOp step, AxesAttr over) {
+  const int64_t ranks = over.getSize();
+  if (llvm::any_of(step->getParentOfType<ModuleOp>().getOps<ParameterOp>(),
+                   [](ParameterOp parameter) { return !!parameter.getCuts(); }))
+    return;
+  SmallVector<SharedOpInterface> found(
+      step.getBody().getOps<SharedOpInterface>());
+  for (SharedOpInterface op : found) {
+    const int64_t shared = op.getShared();
+    if (shared % ranks == 0 || ranks % shared != 0 ||
+        op.getSharing() % ranks != 0 || (shared == 1 && !cutsPositions(over)))
+      continue;
+    OpBuilder builder(op);
+    op.repeatShared(builder, ranks);
+  }
+}
+
 /// Layers whose experts have places, and then those that sort all rows.
 LogicalResult ShardModel::shardExperts(StepOp step, AxesAttr over) {
   PlaceSharding places(step, over);
@@ -209,6 +229,7 @@ LogicalResult ShardModel::shard(StepOp step, AxesAttr over) {
     return shardExperts(step, over);
   if (cutsPositions(over) && failed(verifyTracked(step, over)))
     return failure();
+  repeatShared(step, over);
   Sharding sharding(step, over, cutRows);
   if (failed(sharding.verify()))
     return failure();

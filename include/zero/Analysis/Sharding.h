@@ -167,6 +167,9 @@ private:
   std::optional<DimensionId> findStay(Operation *op) const;
   std::optional<DimensionId> findOther(Operation *op) const;
   std::optional<OperationCut> findBest(Operation *op) const;
+  bool isRepeated(Operation *op) const;
+  void cutAlong(Operation *op, const OperationCut &cut);
+  void cutRepeated(Operation *op);
 
   StepOp model;
   Block *body;

@@ -144,5 +144,6 @@ bool haveSameLayout(Type a, Type b);
 #include "zero/Interfaces/PaddableOpInterface.h.inc"
 #include "zero/Interfaces/RangedOpInterface.h.inc"
 #include "zero/Interfaces/RowBlockOpInterface.h.inc"
+#include "zero/Interfaces/SharedOpInterface.h.inc"
 
 #endif // ZERO_INTERFACES_INTERFACES_H

@@ -105,7 +105,9 @@ def ShardModel : Pass<"zero-shard-model", "::mlir::ModuleOp"> {
     they compute differs. An operation that needs all of a class that is cut gathers
     it, and slices follow where it is cut again. Of a table's rows and a loss's classes
     each rank has a range, and `CombinedOpInterface` says what combines what they
-    compute: of a loss one number a row and rank, and never the logits. The mean of what
+    compute: of a loss one number a row and rank, and never the logits. Of what several
+    share, such as key heads (`SharedOpInterface`), each rank reads a copy of one where
+    there are fewer than ranks. The mean of what
     is cut is a sum of the ranks' means; of a maximum each rank gives one of its range.
 
     With `cut-rows` each rank of the axis `tensor` computes some of the rows, samples or

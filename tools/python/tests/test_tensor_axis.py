@@ -146,6 +146,59 @@ def test_key_heads_that_are_repeated_by_hand(heads, key_heads):
     assert_trains_as_torch(Repeated(heads, key_heads), batch, "tensor=2")
 
 
+class Grouped(Repeated):
+    """Attention whose query heads share key heads."""
+
+    def forward(self, ids, labels):
+        x = self.table(ids)
+        q, k, v = (
+            layer(x).unflatten(-1, (-1, 4)).transpose(1, 2) for layer in (self.q, self.k, self.v)
+        )
+        x = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+        return F.cross_entropy(self.o(x.transpose(1, 2).flatten(2)).flatten(0, 1), labels.flatten())
+
+
+@pytest.mark.parametrize(
+    "heads, key_heads, axis",
+    ((8, 2, "tensor=4"), (4, 2, "tensor=4"), (4, 2, "sequence=4"), (4, 1, "sequence=2")),
+)
+def test_more_ranks_than_key_heads(heads, key_heads, axis):
+    """Each rank reads a copy of one of them."""
+    torch.manual_seed(0)
+    batch = {name: torch.randint(0, 20, (3, 8)) for name in ("ids", "labels")}
+    module = Grouped(heads, key_heads)
+    assert_trains_as_torch(module, batch, axis)
+
+
+class Sinks(nn.Module):
+    """Attention whose heads each have a score of no position, as in GPT-OSS."""
+
+    def __init__(self, heads=4):
+        super().__init__()
+        self.heads, self.table = heads, nn.Embedding(20, WIDTH)
+        self.qkv = nn.Linear(WIDTH, 3 * WIDTH)
+        self.sinks = nn.Parameter(torch.randn(heads))
+        self.o = nn.Linear(WIDTH, 20)
+
+    def forward(self, input_ids, labels):
+        x = self.table(input_ids)
+        batch, positions, _ = x.shape
+        parts = self.qkv(x).chunk(3, -1)
+        q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in parts)
+        scores = q @ k.transpose(-1, -2)
+        sinks = self.sinks.view(1, -1, 1, 1).expand(batch, -1, positions, 1)
+        p = torch.cat([scores, sinks], -1).softmax(-1)[..., :-1]
+        x = (p @ v).transpose(1, 2).flatten(2)
+        return F.cross_entropy(self.o(x).flatten(0, 1), labels.flatten())
+
+
+@pytest.mark.parametrize("axis", ("tensor=2", "sequence=2", "sequence=4"))
+def test_scores_of_no_position(axis):
+    torch.manual_seed(0)
+    batch = {name: torch.randint(0, 20, (2, 8)) for name in ("input_ids", "labels")}
+    assert_trains_as_torch(Sinks(), batch, axis)
+
+
 class Attends(nn.Module):
     """PyTorch's own attention, which puts positions first, and samples beside heads."""
 

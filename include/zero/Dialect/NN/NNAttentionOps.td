@@ -15,7 +15,7 @@ def NN_AttentionOp : NN_SignedOp<"attention",
     [Floats<"out", "b,t,g.r,d", "", "&">, Statistics<"lse", "b,g.r,t">],
     "parallel b!dropout g!dropout r!dropout t!causal!dropout, "
     "combined g?dropout",
-    [NN_Combined, NN_Differentiable]> {
+    [NN_Combined, NN_Differentiable, NN_Shared]> {
   let summary = "Scaled dot-product attention, by heads";
   let text = [{
     For each batch b, head h and query t, with g = h / (H / G) (integer division):

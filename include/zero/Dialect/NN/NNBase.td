@@ -21,6 +21,7 @@ include "zero/Interfaces/CountedMeanOpInterface.td"
 include "zero/Interfaces/PaddableOpInterface.td"
 include "zero/Interfaces/RangedOpInterface.td"
 include "zero/Interfaces/RowBlockOpInterface.td"
+include "zero/Interfaces/SharedOpInterface.td"
 include "zero/Interfaces/Traits.td"
 
 //===----------------------------------------------------------------------===//
@@ -126,6 +127,7 @@ defvar NN_GainsFromPadding =
     DeclareOpInterfaceMethods<PaddableOpInterface, ["gainsFromPadding"]>;
 defvar NN_CountsUnpadded =
     DeclareOpInterfaceMethods<PaddableOpInterface, ["getPadded", "setPadded"]>;
+defvar NN_Shared = DeclareOpInterfaceMethods<SharedOpInterface>;
 defvar NN_DescribesKernel =
     DeclareOpInterfaceMethods<KernelOpInterface, ["describeKernel"]>;
 
