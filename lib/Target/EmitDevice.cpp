@@ -6,6 +6,8 @@
 #include "LowerKernels.h"
 #include "RunProgram.h"
 
+#include "zero/Target/TemporaryFiles.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -143,8 +145,9 @@ public:
   }
 
   LogicalResult open() {
-    if (auto code = llvm::sys::fs::createUniqueDirectory("zero-cuda", folder))
-      return at.emitError("cannot make a temporary folder: ") << code.message();
+    if (auto code = makeTemporaryFolder("zero-cuda", folder))
+      return at.emitError("cannot make a temporary folder '")
+             << folder << "': " << code.message();
     return success();
   }
 

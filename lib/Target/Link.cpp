@@ -7,6 +7,8 @@
 #include "Linker.h"
 #include "RunProgram.h"
 
+#include "zero/Target/TemporaryFiles.h"
+
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 
@@ -32,12 +34,7 @@ linkTo(StringRef output, StringRef compiler, std::string &error,
   fs::file_status status;
   if (!fs::status(output, status) && !fs::is_regular_file(status))
     return link(output); // a device
-  SmallString<128> path;
-  if (auto code = fs::getPotentiallyUniqueFileName(output + ".partial-%%%%%%%%",
-                                                   path)) {
-    error = "no temporary file for '" + output.str() + "': " + code.message();
-    return failure();
-  }
+  const SmallString<128> path = findFreePath((output + ".partial-").str());
   llvm::FileRemover remover(path);
   if (failed(link(path)))
     return failure();

@@ -2,10 +2,14 @@
 
 #include "RunProgram.h"
 
+#include "zero/Target/TemporaryFiles.h"
+
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
+
+#include <csignal>
 
 using namespace mlir;
 using namespace mlir::zero;
@@ -13,10 +17,15 @@ using namespace mlir::zero;
 LogicalResult mlir::zero::runProgram(ArrayRef<std::string> arguments,
                                      std::string &printed) {
   SmallString<128> log;
-  if (llvm::sys::fs::createTemporaryFile("zero-run", "log", log)) {
-    printed = "no temporary file for its messages";
+  if (auto code = makeTemporaryFile("zero-run", log)) {
+    printed =
+        ("cannot make the temporary file '" + log + "': " + code.message())
+            .str();
     return failure();
   }
+  // Nobody is told how a process has ended that whoever started this one has
+  // said to ignore.
+  std::signal(SIGCHLD, SIG_DFL);
   llvm::FileRemover remover(log);
   SmallVector<StringRef> list(arguments.begin(), arguments.end());
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),

@@ -182,9 +182,10 @@ void addFaultFlags(CLI::App &app, std::vector<std::string> &faults) {
 
 void addCheckpointFlags(CLI::App &app, Options &options) {
   auto *folder =
-      app.add_option("--checkpoint", options.checkpoint,
-                     "save the state of the run to a folder in DIR after the "
-                     "last update, and when SIGTERM or SIGINT stops the run")
+      app.add_option(
+             "--checkpoint", options.checkpoint,
+             "save the state of the run to a folder in DIR after the "
+             "last update, and when SIGTERM, SIGINT or SIGHUP stops the run")
           ->type_name("DIR")
           ->check([](const std::string &name) {
             return name.empty() ? "found no name, wanted a folder's" : "";

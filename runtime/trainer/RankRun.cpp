@@ -474,12 +474,15 @@ static std::string describeExcess(const Program &program,
   return ", more than the " + formatBytes(counted) + " that plans count";
 }
 
+static const char *nameOfSignal(int number) {
+  return number == SIGTERM ? "SIGTERM" : number == SIGHUP ? "SIGHUP" : "SIGINT";
+}
+
 void RankRun::summarize() {
   std::ostream &out = run.out;
   if (stopSignal != 0)
-    out << "stopped by " << (stopSignal == SIGTERM ? "SIGTERM" : "SIGINT")
-        << " after update " << trainer->updates() << " of " << options.steps
-        << "\n";
+    out << "stopped by " << nameOfSignal(stopSignal) << " after update "
+        << trainer->updates() << " of " << options.steps << "\n";
   if (last.update > 0) {
     out << trainer->updates() << " updates, " << skipped << " skipped; loss "
         << withoutSignOfNan(first.loss) << " -> "

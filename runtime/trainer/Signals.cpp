@@ -31,6 +31,10 @@ StopSignals::StopSignals() {
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGQUIT);
+  struct sigaction hangUp = {};
+  ::sigaction(SIGHUP, nullptr, &hangUp);
+  if (hangUp.sa_handler != SIG_IGN) // as nohup has it
+    sigaddset(&signals, SIGHUP);
   ::pthread_sigmask(SIG_BLOCK, &signals, &previousMask);
   waiter = std::thread(&StopSignals::wait, this);
 }

@@ -9,10 +9,11 @@
 
 namespace zrt {
 
-/// While it lives, the first SIGINT or SIGTERM asks for a clean stop. Then
-/// another SIGINT ends the process at once, and another SIGTERM changes
-/// nothing, since launchers and schedulers repeat it. SIGQUIT does what
-/// `onQuit` was given, and the run goes on.
+/// While it lives, the first SIGINT, SIGTERM or SIGHUP (a terminal that is
+/// gone, unless the process was started to ignore that) asks for a clean stop.
+/// Then another SIGINT ends the process at once, and others change nothing,
+/// since launchers and schedulers repeat them. SIGQUIT does what `onQuit` was
+/// given, and the run goes on.
 ///
 /// No thread runs a handler: oneDNN's compiled products move the stack pointer
 /// into a small workspace on the heap, where a handler's frame would overwrite

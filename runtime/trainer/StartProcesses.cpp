@@ -65,6 +65,9 @@ public:
     sigset_t waited = passed;
     sigaddset(&waited, SIGCHLD);
     sigprocmask(SIG_BLOCK, &waited, &before);
+    // Nobody is told how a process has ended that whoever started this one has
+    // said to ignore.
+    std::signal(SIGCHLD, SIG_DFL);
   }
   ~Children() {
     end(SIGKILL);

@@ -12,6 +12,7 @@
 #include "zero/Plan/PlanSummary.h"
 #include "zero/Registration/Registration.h"
 #include "zero/Target/Target.h"
+#include "zero/Target/TemporaryFiles.h"
 #include "zero/Transforms/Pipeline.h"
 
 #include "program/ByteCount.h"
@@ -197,8 +198,9 @@ LogicalResult linkCode(
   if (emit != Emit::Program && failed(zero::checkLink(link, error)))
     return fail(error);
   SmallString<128> object;
-  if (auto code = llvm::sys::fs::createTemporaryFile("zero", "o", object))
-    return fail("cannot make a temporary file: " + code.message());
+  if (auto code = zero::makeTemporaryFile("zero", object))
+    return fail("cannot make the temporary file '" + object.str().str() +
+                "': " + code.message() + "; TMPDIR names another folder");
   llvm::FileRemover remover(object);
   if (failed(writeFile(object, writeObject)))
     return failure();

@@ -169,9 +169,10 @@ protected:
   }
 
   /// `child` ends well after an update, and the weights are saved.
-  void expectStopped(Child &child) {
+  void expectStopped(Child &child, const std::string &signal = "SIGTERM") {
     EXPECT_EQ(exitCode(child.wait()), 0) << child.errors.content();
-    EXPECT_NE(child.out.content().find("stopped by SIGTERM after update " +
+    EXPECT_NE(child.out.content().find("stopped by " + signal +
+                                       " after update " +
                                        std::to_string(losses().size())),
               std::string::npos)
         << child.out.content();
@@ -271,6 +272,24 @@ TEST_F(TrainerProcess, SigtermStopsAfterAnUpdate) {
   Child child(command(1000000), 3, 1);
   ASSERT_TRUE(child.outputs("step 1/1000000"));
   expectOneThreadTakesSignals(child.id());
+  child.signal(SIGTERM);
+  expectStopped(child);
+}
+
+TEST_F(TrainerProcess, ATerminalThatGoesStopsAfterAnUpdate) {
+  Child child(command(1000000), 2, 1);
+  ASSERT_TRUE(child.outputs("step 1/1000000"));
+  child.signal(SIGHUP);
+  expectStopped(child, "SIGHUP");
+}
+
+/// As nohup starts it: it goes on until SIGTERM.
+TEST_F(TrainerProcess, ATerminalThatGoesIsIgnoredWhereThatWasSaid) {
+  std::signal(SIGHUP, SIG_IGN);
+  Child child(command(1000000), 2, 1);
+  std::signal(SIGHUP, SIG_DFL);
+  ASSERT_TRUE(child.outputs("step 1/1000000"));
+  child.signal(SIGHUP);
   child.signal(SIGTERM);
   expectStopped(child);
 }
