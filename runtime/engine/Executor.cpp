@@ -1,10 +1,10 @@
 #include "engine/ExecutorAction.h"
 
+#include "engine/Failure.h"
 #include "state/Gradients.h"
 
 #include <algorithm>
 #include <chrono>
-#include <new>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -277,13 +277,9 @@ void Executor::run(const Action &action, uint32_t number) {
   } catch (const CommunicationError &error) {
     running = {};
     throw CommunicationError(describe(*action.command, error.what()));
-  } catch (const std::bad_alloc &) {
-    running = {};
-    throw std::runtime_error(
-        describe(*action.command, "there is not enough memory"));
   } catch (const std::exception &error) {
     running = {};
-    throw std::runtime_error(describe(*action.command, error.what()));
+    throw std::runtime_error(describe(*action.command, textOf(error)));
   }
   running = {};
   operation.finish();

@@ -3,6 +3,7 @@
 #include "engine/ExecutorAction.h"
 
 #include "communicator/Traffic.h"
+#include "engine/Failure.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -141,7 +142,7 @@ void Executor::planRegion(const Region &region, std::vector<Action> &actions,
       actions.push_back(std::move(action));
     } catch (const std::exception &error) {
       throw std::runtime_error(
-          describe(command, "in region " + name + ": " + error.what()));
+          describe(command, "in region " + name + ": " + textOf(error)));
     }
   }
   for (Action &action : actions)
@@ -171,7 +172,7 @@ std::unique_ptr<Kernel> Executor::makeOne(size_t kernel,
     for (const auto &[name, region] : program.regions())
       for (const Command &command : region->commands)
         if (command.opcode == Opcode::Kernel && command.kernel == kernel)
-          throw std::runtime_error(describe(command, error.what()));
+          throw std::runtime_error(describe(command, textOf(error)));
     throw;
   }
 }

@@ -6,6 +6,12 @@
 
 using namespace zrt;
 
+std::string zrt::textOf(const std::exception &error) {
+  return dynamic_cast<const std::bad_alloc *>(&error)
+             ? "there is not enough memory"
+             : error.what();
+}
+
 void Failure::record(const std::string &message) {
   std::lock_guard<std::mutex> lock(mutex);
   if (text.empty())
@@ -13,9 +19,7 @@ void Failure::record(const std::string &message) {
 }
 
 void Failure::record(const std::exception &error, Communicator &communicator) {
-  const std::string what = dynamic_cast<const std::bad_alloc *>(&error)
-                               ? "there is not enough memory"
-                               : error.what();
+  const std::string what = textOf(error);
   const bool namesTheRank = dynamic_cast<const PeerError *>(&error);
   record(communicator.ranks() == 1 || namesTheRank
              ? what

@@ -307,7 +307,7 @@ int launchProcess(const Run &run) {
     checkMemory(run, {1, std::max(localRanks, 1)});
     data = openRunData(run);
   } catch (const std::exception &problem) {
-    error = problem.what();
+    error = textOf(problem);
   }
   try {
     failTogether(*communicator, error);

@@ -104,6 +104,27 @@ TEST(Executor, SaysWhichCommandHasNoKernel) {
             "is no kernel 'nn.nothing'");
 }
 
+TEST(Executor, SaysForWhichCommandMemoryLacks) {
+  const Program program = makeFakeProgram(1, 1);
+  Alone rank(program);
+  const std::string wanted = "test.backward 'test.backward of the test' at "
+                             "model.mlir:7:3: there is not enough memory";
+  FakeKernels kernels = makeFakeKernels();
+  kernels.functions["test.backward"] =
+      [](const KernelContext &, void *const *) { throw std::bad_alloc(); };
+  rank.executor->plan(kernels.maker());
+  EXPECT_EQ(messageOf([&] { rank.executor->runMicro(0); }), wanted);
+
+  const KernelMaker make =
+      [](const KernelSpec &spec,
+         const KernelContext &) -> std::unique_ptr<Kernel> {
+    if (spec.name == "test.backward")
+      throw std::bad_alloc();
+    return std::make_unique<FakeKernel>([](void *const *) {});
+  };
+  EXPECT_EQ(messageOf([&] { rank.executor->plan(make); }), wanted);
+}
+
 TEST(Executor, RefusesWrongBufferCount) {
   Program program = makeFakeProgram(1, 1);
   program.micro.commands[0].buffers.pop_back();
