@@ -14,6 +14,13 @@ void GOMP_parallel(void (*function)(void *), void *data, unsigned threads,
                    unsigned flags);
 int omp_get_thread_num(void);
 int omp_get_num_threads(void);
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer)
+void __tsan_acquire(void *);
+void __tsan_release(void *);
+#define ZERO_SEES_THREADS 1
+#endif
+#endif
 }
 
 namespace zrt {
@@ -46,12 +53,27 @@ struct Job {
   }
 };
 
+/// What this thread has done so far comes before what another does that takes
+/// it up: a thread sanitizer sees nothing of how the team waits.
+void handOver([[maybe_unused]] Job &job) {
+#ifdef ZERO_SEES_THREADS
+  __tsan_release(&job);
+#endif
+}
+void takeUp([[maybe_unused]] Job &job) {
+#ifdef ZERO_SEES_THREADS
+  __tsan_acquire(&job);
+#endif
+}
+
 /// What each thread of the team runs. The team may be smaller than asked for.
 void runThread(void *data) {
   Job &job = *static_cast<Job *>(data);
+  takeUp(job);
   int worker = omp_get_thread_num();
   for (int64_t part = worker; part < job.parts; part += omp_get_num_threads())
     job.runPart(part, worker);
+  handOver(job);
 }
 
 } // namespace
@@ -72,7 +94,9 @@ int64_t ThreadPool::partsFor(int64_t extent, int64_t grain) const {
 void ThreadPool::dispatch(int64_t extent, int64_t parts, Function function,
                           void *body) {
   Job job{function, body, extent, parts, {}, nullptr, 0};
+  handOver(job);
   GOMP_parallel(runThread, &job, static_cast<unsigned>(parts), 0);
+  takeUp(job);
   if (job.error)
     std::rethrow_exception(job.error);
 }
