@@ -24,7 +24,8 @@ static constexpr double kStateBytes = 16;
 /// The backward pass computes two products for each of the forward pass.
 static constexpr double kPasses = 3;
 
-Sharding::Sharding(StepOp model, AxesAttr over, bool cutsRows)
+Sharding::Sharding(StepOp model, AxesAttr over, bool cutsRows,
+                   ArrayRef<Value> copies)
     : model(model), body(&model.getBody().front()), over(over),
       dimensions(model, over.getSize()), trained(findTrainedValues(model)) {
   SymbolTable symbols(model->getParentOfType<ModuleOp>());
@@ -35,6 +36,8 @@ Sharding::Sharding(StepOp model, AxesAttr over, bool cutsRows)
   isBesideParts = isOfSequence() && llvm::any_of(parameters, [](ParameterOp p) {
                     return p.getCuts().has_value();
                   });
+  for (Value copy : copies)
+    copying.insert(copy.getDefiningOp());
   collect();
   if (isOfSequence())
     cutPositions();
@@ -332,10 +335,10 @@ std::optional<CutCost> Sharding::findForced(ParameterOp parameter) const {
   return best;
 }
 
-/// Whether a rank would have at most one index, and an operation needs all of
-/// them and leaves none, as what takes queries, keys and values apart, or
-/// repeats the key heads that there are too few of: no rank gains by that, and
-/// `zero-verify-values` cannot tell which dimension the gather restores.
+/// Whether a rank would have one index, and an operation needs all of them and
+/// leaves none, as what takes queries, keys and values apart: no rank gains by
+/// that, and `zero-verify-values` cannot tell which dimension the gather
+/// restores. Of fewer indices than ranks that holds for what copies them.
 bool Sharding::isOneEachAndGathered(DimensionId atom) const {
   auto needsAll = [&](Operation &op) {
     const Dimensions::Factored &factored = dimensions.of(&op);
@@ -346,8 +349,12 @@ bool Sharding::isOneEachAndGathered(DimensionId atom) const {
               return containsAtom(dimensions, dimensions.of(result), atom);
             }));
   };
-  return dimensions.sizeOf(atom) <= over.getSize() &&
-         llvm::any_of(*body, needsAll);
+  const int64_t size = dimensions.sizeOf(atom);
+  return llvm::any_of(*body, [&](Operation &op) {
+    return (size == over.getSize() ||
+            (size < over.getSize() && copying.contains(&op))) &&
+           needsAll(op);
+  });
 }
 
 /// Whether the data has such a dimension, as images have channels, of which

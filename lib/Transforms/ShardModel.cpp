@@ -162,13 +162,15 @@ static void divideByCounts(StepOp step) {
 }
 
 /// Where there are more ranks than what is shared, each rank reads one of as
-/// many copies. An axis of parameters cuts what shares the only one instead.
-/// Of what such an axis has left, a copy could not be told from a part.
-static void repeatShared(StepOp step, AxesAttr over) {
+/// many copies, which are returned. An axis of parameters cuts what shares the
+/// only one instead. Of what such an axis has left, a copy could not be told
+/// from a part.
+static SmallVector<Value> repeatShared(StepOp step, AxesAttr over) {
   const int64_t ranks = over.getSize();
+  SmallVector<Value> copies;
   if (llvm::any_of(step->getParentOfType<ModuleOp>().getOps<ParameterOp>(),
                    [](ParameterOp parameter) { return !!parameter.getCuts(); }))
-    return;
+    return copies;
   SmallVector<SharedOpInterface> found(
       step.getBody().getOps<SharedOpInterface>());
   for (SharedOpInterface op : found) {
@@ -177,8 +179,9 @@ static void repeatShared(StepOp step, AxesAttr over) {
         op.getSharing() % ranks != 0 || (shared == 1 && !cutsPositions(over)))
       continue;
     OpBuilder builder(op);
-    op.repeatShared(builder, ranks);
+    llvm::append_range(copies, op.repeatShared(builder, ranks));
   }
+  return copies;
 }
 
 /// Layers whose experts have places, and then those that sort all rows.
@@ -229,8 +232,7 @@ LogicalResult ShardModel::shard(StepOp step, AxesAttr over) {
     return shardExperts(step, over);
   if (cutsPositions(over) && failed(verifyTracked(step, over)))
     return failure();
-  repeatShared(step, over);
-  Sharding sharding(step, over, cutRows);
+  Sharding sharding(step, over, cutRows, repeatShared(step, over));
   if (failed(sharding.verify()))
     return failure();
   auto cutOf = [&](ParameterOp parameter) { return sharding.cutOf(parameter); };

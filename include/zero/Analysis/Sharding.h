@@ -46,8 +46,10 @@ class Sharding {
 public:
   /// Decides about `model`, a step before differentiation, on the ranks of
   /// `over`. With `cutsRows` ranks have parts of the rows of what is between
-  /// cut operations, instead of all of it.
-  Sharding(StepOp model, AxesAttr over, bool cutsRows = false);
+  /// cut operations, instead of all of it. Each of the `copies` is of something
+  /// of which there is less than ranks.
+  Sharding(StepOp model, AxesAttr over, bool cutsRows = false,
+           ArrayRef<Value> copies = {});
 
   AxesAttr getOver() const { return over; }
   /// Whether positions are cut, and no parameters.
@@ -186,6 +188,7 @@ private:
   /// The place of a class in `taken`.
   DenseMap<DimensionId, size_t> takenAs;
   DenseSet<DimensionId> refused, candidates;
+  DenseSet<Operation *> copying;
   /// Those of them that occur in an operation.
   DenseMap<Operation *, SmallVector<DimensionId, 2>> takenAt;
   DenseMap<Operation *, OperationCut> cutOperations;

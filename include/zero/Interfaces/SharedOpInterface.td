@@ -18,8 +18,8 @@ def SharedOpInterface : OpInterface<"SharedOpInterface"> {
   }], "int64_t", "getSharing">, InterfaceMethod<[{
     Makes the operation read the shared indices repeated, each as often as the
     others, so that there are `count`: a multiple of `getShared`, and a divisor of
-    `getSharing`.
-  }], "void", "repeatShared",
+    `getSharing`. Returns what it reads then.
+  }], "::llvm::SmallVector<::mlir::Value>", "repeatShared",
     (ins "::mlir::OpBuilder &":$builder, "int64_t":$count)>];
 }
 

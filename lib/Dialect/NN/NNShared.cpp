@@ -30,7 +30,8 @@ static Value repeatEach(ImplicitLocOpBuilder &b, Value value,
   return GatherOp::create(b, type, value, ids, kHeads);
 }
 
-void AttentionOp::repeatShared(OpBuilder &builder, int64_t count) {
+SmallVector<Value> AttentionOp::repeatShared(OpBuilder &builder,
+                                             int64_t count) {
   ImplicitLocOpBuilder b(getLoc(), builder);
   for (OpOperand *operand : {&getKMutable(), &getVMutable()}) {
     RankedTensorType type = typeOf(operand->get());
@@ -38,4 +39,5 @@ void AttentionOp::repeatShared(OpBuilder &builder, int64_t count) {
     shape[kHeads] = count;
     operand->set(repeatEach(b, operand->get(), type.clone(shape)));
   }
+  return {getK(), getV()};
 }
