@@ -157,7 +157,8 @@ std::optional<Sharding::OperationCut> Sharding::findBest(Operation *op) const {
   return std::nullopt;
 }
 
-/// Whether `op` repeats at all positions what has none.
+/// Whether what `op` reads has no positions: it repeats that at all of them, or
+/// takes those of a table.
 bool Sharding::isRepeated(Operation *op) const {
   return llvm::none_of(op->getOperands(), [&](Value operand) {
     return llvm::any_of(dimensions.of(operand), [&](DimensionId dim) {
@@ -173,8 +174,9 @@ void Sharding::cutAlong(Operation *op, const OperationCut &cut) {
       along[result] = cut.atom;
 }
 
-/// What is repeated is cut as all that read it are, so that nothing is sent of
-/// it; along the positions where these differ. Where none is cut, it is whole.
+/// What is repeated is cut as all that read it are, and whole where it cannot
+/// be, so that nothing is sent of it; along the positions where these differ.
+/// Where none is cut, it is whole.
 void Sharding::cutRepeated(Operation *op) {
   std::optional<DimensionId> atom;
   for (Operation *user : op->getUsers()) {
@@ -188,8 +190,9 @@ void Sharding::cutRepeated(Operation *op) {
   }
   if (!atom)
     return;
-  const bool goes = *atom != *positions && canGo(op, *atom);
-  if (auto cut = goes ? findCut(op, *atom) : findBest(op))
+  if (*atom != *positions && !canGo(op, *atom))
+    return;
+  if (auto cut = *atom == *positions ? findBest(op) : findCut(op, *atom))
     cutAlong(op, *cut);
 }
 

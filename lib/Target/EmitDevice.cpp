@@ -147,7 +147,8 @@ public:
   LogicalResult open() {
     if (auto code = makeTemporaryFolder("zero-cuda", folder))
       return at.emitError("cannot make a temporary folder '")
-             << folder << "': " << code.message();
+             << folder << "': " << code.message()
+             << "; TMPDIR names another place";
     return success();
   }
 

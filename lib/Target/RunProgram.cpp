@@ -9,8 +9,6 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
 
-#include <csignal>
-
 using namespace mlir;
 using namespace mlir::zero;
 
@@ -23,9 +21,6 @@ LogicalResult mlir::zero::runProgram(ArrayRef<std::string> arguments,
             .str();
     return failure();
   }
-  // Nobody is told how a process has ended that whoever started this one has
-  // said to ignore.
-  std::signal(SIGCHLD, SIG_DFL);
   llvm::FileRemover remover(log);
   SmallVector<StringRef> list(arguments.begin(), arguments.end());
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),

@@ -9,6 +9,9 @@
 #include "zero/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include <memory>
 
 namespace mlir::zero {
 #define GEN_PASS_DEF_SHARDMODEL
@@ -161,16 +164,44 @@ static void divideByCounts(StepOp step) {
   }
 }
 
-/// Where there are more ranks than what is shared, each rank reads one of as
-/// many copies, which are returned. An axis of parameters cuts what shares the
-/// only one instead. Of what such an axis has left, a copy could not be told
-/// from a part.
-static SmallVector<Value> repeatShared(StepOp step, AxesAttr over) {
+/// What gives `value`, and what only that reads, where nobody reads it.
+static void eraseUnread(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !isOpTriviallyDead(op))
+    return;
+  SmallVector<Value> operands(op->getOperands());
+  op->erase();
+  llvm::for_each(operands, eraseUnread);
+}
+
+namespace {
+/// An operation that reads copies of what is shared, instead of `operands`.
+struct Repeated {
+  SharedOpInterface op;
+  SmallVector<Value> operands, copies;
+
+  /// Whether each rank reads some of the copies.
+  bool isCut(const Sharding &sharding) {
+    return sharding.isCut(op) && llvm::all_of(copies, [&](Value copy) {
+             return !!sharding.cutOf(copy, op);
+           });
+  }
+  void undo() {
+    op->setOperands(operands);
+    llvm::for_each(copies, eraseUnread);
+  }
+};
+} // namespace
+
+/// Where there are more ranks than what is shared, each rank may read one of as
+/// many copies. An axis of parameters cuts what shares the only one instead. Of
+/// what such an axis has left, a copy could not be told from a part.
+static SmallVector<Repeated> repeatShared(StepOp step, AxesAttr over) {
   const int64_t ranks = over.getSize();
-  SmallVector<Value> copies;
+  SmallVector<Repeated> repeated;
   if (llvm::any_of(step->getParentOfType<ModuleOp>().getOps<ParameterOp>(),
                    [](ParameterOp parameter) { return !!parameter.getCuts(); }))
-    return copies;
+    return repeated;
   SmallVector<SharedOpInterface> found(
       step.getBody().getOps<SharedOpInterface>());
   for (SharedOpInterface op : found) {
@@ -179,9 +210,33 @@ static SmallVector<Value> repeatShared(StepOp step, AxesAttr over) {
         op.getSharing() % ranks != 0 || (shared == 1 && !cutsPositions(over)))
       continue;
     OpBuilder builder(op);
-    llvm::append_range(copies, op.repeatShared(builder, ranks));
+    Repeated &each = repeated.emplace_back();
+    each.op = op;
+    llvm::append_range(each.operands, op->getOperands());
+    each.copies = op.repeatShared(builder, ranks);
   }
-  return copies;
+  return repeated;
+}
+
+/// What is cut, with copies where ranks read parts of these.
+static std::unique_ptr<Sharding> decide(StepOp step, AxesAttr over,
+                                        bool cutRows) {
+  SmallVector<Repeated> repeated = repeatShared(step, over);
+  for (;;) {
+    SmallVector<Value> copies;
+    for (Repeated &each : repeated)
+      llvm::append_range(copies, each.copies);
+    auto sharding = std::make_unique<Sharding>(step, over, cutRows, copies);
+    const size_t count = repeated.size();
+    llvm::erase_if(repeated, [&](Repeated &each) {
+      const bool isCut = each.isCut(*sharding);
+      if (!isCut)
+        each.undo();
+      return !isCut;
+    });
+    if (repeated.size() == count)
+      return sharding;
+  }
 }
 
 /// Layers whose experts have places, and then those that sort all rows.
@@ -232,7 +287,8 @@ LogicalResult ShardModel::shard(StepOp step, AxesAttr over) {
     return shardExperts(step, over);
   if (cutsPositions(over) && failed(verifyTracked(step, over)))
     return failure();
-  Sharding sharding(step, over, cutRows, repeatShared(step, over));
+  const std::unique_ptr<Sharding> decided = decide(step, over, cutRows);
+  const Sharding &sharding = *decided;
   if (failed(sharding.verify()))
     return failure();
   auto cutOf = [&](ParameterOp parameter) { return sharding.cutOf(parameter); };

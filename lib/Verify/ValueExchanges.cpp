@@ -318,6 +318,12 @@ LogicalResult Values::visitExchange(ExchangeValueOp op) {
       return visitSamples(op, state);
     Layout wanted{static_cast<unsigned>(op.getFrom().getDim()),
                   blocksOf(op.getFrom())};
+    if (isUniform(state, op.getFrom()) && state.isTrained &&
+        !state.isReplicated)
+      return op.emitOpError("over ")
+             << axis
+             << " exchanges parts of which each rank gives another gradient; "
+                "wanted a 'zero.replicate' before, whose gradient is their sum";
     if (isUniform(state, op.getFrom()) && isUniform(state, op.getTo())) {
       give(op.getResult(), state);
       return success();

@@ -1,6 +1,7 @@
 #include "checkpoint/Manifest.h"
 
 #include "io/Digest.h"
+#include "io/ErrorText.h"
 #include "program/Nesting.h"
 #include "program/StoredParameters.h"
 #include "state/Pieces.h"
@@ -330,6 +331,6 @@ Manifest zrt::parseManifest(const std::string &text, const std::string &path) {
   } catch (const OtherVersion &) {
     throw;
   } catch (const std::exception &error) {
-    throw std::runtime_error(path + ": cannot be read: " + error.what());
+    throw std::runtime_error(path + ": cannot be read: " + textOf(error));
   }
 }

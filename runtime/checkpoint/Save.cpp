@@ -1,5 +1,6 @@
 #include "checkpoint/Save.h"
 
+#include "io/ErrorText.h"
 #include "io/Together.h"
 #include "program/Control.h"
 
@@ -138,7 +139,7 @@ void BackgroundSave::run(std::function<void()> work) {
     } catch (const std::exception &failure) {
       // Who is told to stop has nothing to report.
       if (!stop)
-        error = *failure.what() ? failure.what() : "unknown error";
+        error = *failure.what() ? textOf(failure) : "unknown error";
     }
     ended = true;
   };

@@ -1,6 +1,6 @@
 #include "engine/ExecutorAction.h"
 
-#include "engine/Failure.h"
+#include "io/ErrorText.h"
 #include "state/Gradients.h"
 
 #include <algorithm>

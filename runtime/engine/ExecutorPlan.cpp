@@ -3,7 +3,7 @@
 #include "engine/ExecutorAction.h"
 
 #include "communicator/Traffic.h"
-#include "engine/Failure.h"
+#include "io/ErrorText.h"
 
 #include <algorithm>
 #include <cstddef>

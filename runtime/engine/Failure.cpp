@@ -1,16 +1,9 @@
 #include "engine/Failure.h"
 
+#include "io/ErrorText.h"
 #include "io/Together.h"
 
-#include <new>
-
 using namespace zrt;
-
-std::string zrt::textOf(const std::exception &error) {
-  return dynamic_cast<const std::bad_alloc *>(&error)
-             ? "there is not enough memory"
-             : error.what();
-}
 
 void Failure::record(const std::string &message) {
   std::lock_guard<std::mutex> lock(mutex);

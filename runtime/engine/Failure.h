@@ -10,10 +10,6 @@
 
 namespace zrt {
 
-/// What `error` says; where memory has run out, that, which std::bad_alloc does
-/// not.
-std::string textOf(const std::exception &error);
-
 /// The first failure of a process: what comes later follows from it.
 class Failure {
 public:

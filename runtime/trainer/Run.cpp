@@ -9,6 +9,7 @@
 #include "communicator/WatchedCommunicator.h"
 #include "engine/Failure.h"
 #include "engine/MachineMemory.h"
+#include "io/ErrorText.h"
 #include "io/Together.h"
 #include "program/ByteCount.h"
 #include "report/Calibrate.h"
@@ -313,7 +314,7 @@ int launchProcess(const Run &run) {
     failTogether(*communicator, error);
   } catch (const std::exception &problem) {
     if (communicator->rank() == 0)
-      failure.record(problem.what());
+      failure.record(textOf(problem));
     finish(run, failure);
     return 1;
   }

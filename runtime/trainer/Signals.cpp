@@ -25,15 +25,19 @@ void endBy(int number, const sigset_t &signals) {
 
 } // namespace
 
+bool zrt::isIgnored(int signal) {
+  struct sigaction action = {};
+  ::sigaction(signal, nullptr, &action);
+  return action.sa_handler == SIG_IGN;
+}
+
 StopSignals::StopSignals() {
   receivedSignal = 0;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGQUIT);
-  struct sigaction hangUp = {};
-  ::sigaction(SIGHUP, nullptr, &hangUp);
-  if (hangUp.sa_handler != SIG_IGN) // as nohup has it
+  if (!isIgnored(SIGHUP))
     sigaddset(&signals, SIGHUP);
   ::pthread_sigmask(SIG_BLOCK, &signals, &previousMask);
   waiter = std::thread(&StopSignals::wait, this);
@@ -47,9 +51,12 @@ StopSignals::~StopSignals() {
   while (::sigtimedwait(&signals, nullptr, &now) > 0 || errno == EINTR) {
   }
   // A launcher tells one rank after the other, and those that the first one has
-  // stopped have ended well when they are told.
+  // stopped have ended well when they are told. Of a terminal that goes both
+  // the shell and the system tell.
   if (endsWell)
-    sigaddset(&previousMask, SIGTERM);
+    for (int signal : {SIGTERM, SIGHUP})
+      if (sigismember(&signals, signal))
+        sigaddset(&previousMask, signal);
   ::pthread_sigmask(SIG_SETMASK, &previousMask, nullptr);
 }
 

@@ -9,6 +9,9 @@
 
 namespace zrt {
 
+/// Whether the process was started to ignore `signal`, as nohup does.
+bool isIgnored(int signal);
+
 /// While it lives, the first SIGINT, SIGTERM or SIGHUP (a terminal that is
 /// gone, unless the process was started to ignore that) asks for a clean stop.
 /// Then another SIGINT ends the process at once, and others change nothing,
@@ -29,7 +32,8 @@ public:
   StopSignals(const StopSignals &) = delete;
   StopSignals &operator=(const StopSignals &) = delete;
 
-  /// The run has ended well: SIGTERM stays blocked until the process ends.
+  /// The run has ended well: SIGTERM and SIGHUP, where that is not ignored,
+  /// stay blocked until the process ends.
   void noteGoodEnd() { endsWell = true; }
 
   /// The signal that asked to stop, or 0.

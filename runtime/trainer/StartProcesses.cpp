@@ -1,6 +1,7 @@
 #include "trainer/StartProcesses.h"
 
 #include "communicator/Sockets.h"
+#include "trainer/Signals.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -61,7 +62,8 @@ public:
       : ranks(ranks), errors(errors), numbers(size_t(ranks), -1) {
     sigemptyset(&passed);
     for (int signal : {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2})
-      sigaddset(&passed, signal);
+      if (!isIgnored(signal))
+        sigaddset(&passed, signal);
     sigset_t waited = passed;
     sigaddset(&waited, SIGCHLD);
     sigprocmask(SIG_BLOCK, &waited, &before);
@@ -73,6 +75,10 @@ public:
     end(SIGKILL);
     for (int end : pipe)
       closeEnd(end);
+    // What has been passed on already may come again.
+    const timespec now{};
+    while (stopped && sigtimedwait(&passed, nullptr, &now) > 0) {
+    }
     sigprocmask(SIG_SETMASK, &before, nullptr);
   }
   Children(const Children &) = delete;

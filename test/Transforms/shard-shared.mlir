@@ -30,6 +30,27 @@ zero.step @train(%x: tensor<2x6x32xf32> {zero.input = "x"}) {
 
 // -----
 
+// Nobody gains by copies where the model says that heads are whole.
+// CHECK-LABEL: zero.step @whole
+// CHECK-NOT: nn.gather
+zero.mesh @mesh <data = 1, tensor = 4>
+zero.parameter @q : tensor<32x32xf32> = #zero.ones {zero.sharding = -1 : i64}
+zero.parameter @k : tensor<16x32xf32> = #zero.ones
+zero.step @whole(%x: tensor<2x6x32xf32> {zero.input = "x"}) {
+  %wq = zero.load @q : tensor<32x32xf32>
+  %wk = zero.load @k : tensor<16x32xf32>
+  %ql = nn.linear %x, %wq transposed : (tensor<2x6x32xf32>, tensor<32x32xf32>) -> tensor<2x6x32xf32>
+  %kl = nn.linear %x, %wk transposed : (tensor<2x6x32xf32>, tensor<16x32xf32>) -> tensor<2x6x16xf32>
+  %q = tensor.expand_shape %ql [[0], [1], [2, 3]] output_shape [2, 6, 4, 8] : tensor<2x6x32xf32> into tensor<2x6x4x8xf32>
+  %k = tensor.expand_shape %kl [[0], [1], [2, 3]] output_shape [2, 6, 2, 8] : tensor<2x6x16xf32> into tensor<2x6x2x8xf32>
+  // CHECK: nn.attention {{.*}} : (tensor<2x6x4x8xf32>, tensor<2x6x2x8xf32>, tensor<2x6x2x8xf32>)
+  %a, %lse = nn.attention %q, %k, %k scale 0.5 : (tensor<2x6x4x8xf32>, tensor<2x6x2x8xf32>, tensor<2x6x2x8xf32>) -> (tensor<2x6x4x8xf32>, tensor<2x4x6xf32>)
+  %l = nn.reduce sum %a dims [0, 1, 2, 3] : (tensor<2x6x4x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
 // What is repeated at all positions is cut as what reads it: nothing is sent of it.
 // CHECK-LABEL: zero.step @repeated
 zero.mesh @mesh <data = 1, sequence = 2>

@@ -836,6 +836,20 @@ zero.step @equal_parts_not_added_up(%x: tensor<4x8xf32> {zero.input = "x"}) {
 
 // -----
 
+zero.mesh @mesh <data = 1, tensor = 2>
+zero.parameter @bias : tensor<8xf32> = #zero.ones
+zero.step @equal_parts_exchanged(%x: tensor<2x8xf32> {zero.input = "x"}) {
+  %b = zero.load @bias : tensor<8xf32>
+  %n = nn.broadcast %b dims [1] : (tensor<8xf32>) -> tensor<2x8xf32>
+  // expected-error @below {{exchanges parts of which each rank gives another gradient; wanted a 'zero.replicate' before, whose gradient is their sum}}
+  %e = zero.exchange_value %n from <dim 0 of [4] over <tensor = 2>> to <dim 1 of [8] over <tensor = 2>> : tensor<2x8xf32> -> tensor<4x4xf32>
+  %l = nn.reduce sum %e dims [0, 1] : (tensor<4x4xf32>) -> tensor<f32>
+  %s = zero.all_reduce_value %l over <tensor = 2> : tensor<f32>
+  zero.yield %s : tensor<f32>
+}
+
+// -----
+
 // A part of what is equal has a gradient of its own as well.
 zero.mesh @mesh <data = 1, tensor = 2>
 zero.parameter @bias : tensor<8xf32> = #zero.ones

@@ -1,10 +1,10 @@
-"""Sums the results of all tests and of the checks of sources: count_tests.py FOLDER
+"""Sums the results of all tests and of the checks of sources: count_tests.py FOLDER [FILE...]
 
 Reads FOLDER/ctest.xml (JUnit), FOLDER/lit.json, and FOLDER/python.json and
 FOLDER/checks.json, which have lit's form, where they exist, prints why each
 skipped test was skipped and which ones failed, and ends with one line,
 `N passed, N failed, N skipped`. Exits with 1 when a test failed, when none
-passed, or when a runner left no results.
+passed, or when a runner left no results. Of the files those that are named, or all.
 """
 
 import json
@@ -62,21 +62,24 @@ def read_lit(path):
         yield test["name"], outcome, test.get("output", "")
 
 
-def main(folder):
+READERS = {
+    "ctest.xml": read_ctest,
+    "lit.json": read_lit,
+    "python.json": read_lit,
+    "checks.json": read_lit,
+}
+
+
+def main(folder, *files):
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     complete = True
-    for name, read in (
-        ("ctest.xml", read_ctest),
-        ("lit.json", read_lit),
-        ("python.json", read_lit),
-        ("checks.json", read_lit),
-    ):
+    for name in files or READERS:
         path = folder / name
         if not path.exists():
             print(f"check: {name} is missing: its tests did not run")
             complete = False
             continue
-        for test, outcome, output in read(path):
+        for test, outcome, output in READERS[name](path):
             counts[outcome] += 1
             if outcome == "skipped":
                 print(f"skipped: {test}: {reason_from_output(output)}")
@@ -87,4 +90,4 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main(pathlib.Path(sys.argv[1])))
+    sys.exit(main(pathlib.Path(sys.argv[1]), *sys.argv[2:]))

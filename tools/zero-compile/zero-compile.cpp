@@ -34,6 +34,8 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
 
+#include <csignal>
+
 using namespace mlir;
 namespace cl = llvm::cl;
 
@@ -408,6 +410,9 @@ LogicalResult compile() {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv, /*InstallPipeSignalExitHandler=*/false);
   zero::checkStandardOutput("zero-compile");
+  // Whoever starts the tool may ignore how processes end; the tool waits for
+  // its own.
+  std::signal(SIGCHLD, SIG_DFL);
   cl::HideUnrelatedOptions(category);
   llvm::cl::SetVersionPrinter([](llvm::raw_ostream &out) {
     out << zero_tools::versionText("zero-compile") << "\n";

@@ -3,6 +3,7 @@
 #include "CommandLine.h"
 
 #include "zero/Cost/Machine.h"
+#include "zero/Target/TemporaryFiles.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -52,12 +53,13 @@ LogicalResult Calibration::run(StringRef program,
 
 FailureOr<Machine> Calibration::measure(StringRef ranks) {
   SmallString<128> executable, result;
-  if (auto code =
-          llvm::sys::fs::createTemporaryFile("calibrate", "", executable))
-    return fail("cannot make a temporary file: " + code.message());
+  if (auto code = makeTemporaryFile("calibrate", executable))
+    return fail("cannot make the temporary file '" + executable.str().str() +
+                "': " + code.message() + "; TMPDIR names another folder");
   llvm::FileRemover removeExecutable(executable);
-  if (auto code = llvm::sys::fs::createTemporaryFile("machine", "json", result))
-    return fail("cannot make a temporary file: " + code.message());
+  if (auto code = makeTemporaryFile("machine", result))
+    return fail("cannot make the temporary file '" + result.str().str() +
+                "': " + code.message() + "; TMPDIR names another folder");
   llvm::FileRemover removeResult(result);
   options.ranks = ranks.str();
   std::string pipeline = "--pipeline=" + options.text();

@@ -12,6 +12,8 @@
 #include "llvm/ADT/Statistic.h"
 #include "llvm/Support/InitLLVM.h"
 
+#include <csignal>
+
 using namespace mlir;
 using namespace mlir::zero;
 
@@ -45,6 +47,9 @@ static LogicalResult writeWork() {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv, /*InstallPipeSignalExitHandler=*/false);
   checkStandardOutput("zero-plan");
+  // Whoever starts the tool may ignore how processes end; the tool waits for
+  // its own.
+  std::signal(SIGCHLD, SIG_DFL);
   if (failed(readCommandLine(argc, argv)))
     return 1;
   const bool counts = !options::workJson.empty();

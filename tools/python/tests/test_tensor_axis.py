@@ -160,7 +160,7 @@ class Grouped(Repeated):
 
 @pytest.mark.parametrize(
     "heads, key_heads, axis",
-    ((8, 2, "tensor=4"), (4, 2, "tensor=4"), (4, 2, "sequence=4"), (4, 1, "sequence=2")),
+    ((8, 2, "tensor=4"), (8, 4, "tensor=8"), (4, 2, "sequence=4"), (4, 1, "sequence=2")),
 )
 def test_more_ranks_than_key_heads(heads, key_heads, axis):
     """Each rank reads a copy of one of them."""
