@@ -1,4 +1,5 @@
 // What a machine leaves of memory, from files of the test's own.
+#include "../../Sanitized.h"
 #include "../TemporaryFile.h"
 #include "FakeProgram.h"
 
@@ -137,6 +138,8 @@ TEST_F(MachineMemory, AProgramBeyondTheMachineIsRefused) {
   EXPECT_EQ(errors.str().find("error: 2 ranks of this "), 0u) << errors.str();
   EXPECT_NE(errors.str().find(" would need 8.00 TiB each, and "),
             std::string::npos);
+  if (kIsSanitized)
+    return; // whose own mappings leave no 8 TiB of addresses
   std::ostringstream noErrors;
   EXPECT_EQ(run(6, out, noErrors), 0) << noErrors.str();
 }
