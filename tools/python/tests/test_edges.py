@@ -148,7 +148,120 @@ MATRICES = {
     ),
 }
 
+# Of the last row nothing may remain.
+IGNORED = {
+    name: on(
+        [[1, 2, 3, 4], [-1, 0, 2, 5], [-INF, 0, 1, -INF]],
+        lambda w, x, i, settings=settings: F.cross_entropy(
+            w,
+            torch.tensor([1, 3, -100]),
+            **{n: torch.tensor(v).to(w) if n == "weight" else v for n, v in settings.items()},
+        ),
+    )
+    for name, settings in {
+        "smoothed": {"label_smoothing": 0.1},
+        "smoothed_sum": {"label_smoothing": 0.1, "reduction": "sum"},
+        "weighted": {"weight": [INF, 1, 2, 3]},
+        "smoothed_rows": {"label_smoothing": 0.1, "reduction": "none"},
+        "of_rows": {"reduction": "none"},
+    }.items()
+} | {
+    "ignored_class": on(
+        [[-INF, 2, 3, 4], [-1, 0, 2, 5]],
+        lambda w, x, i: F.cross_entropy(
+            w, torch.tensor([0, 3]), torch.arange(1, 5).to(w), ignore_index=0
+        ),
+    ),
+    "nll": on(
+        [[-INF, 2, 3, 4], [-1, 0, 2, 5]],
+        lambda w, x, i: F.nll_loss(w, torch.tensor([0, 3]), ignore_index=0),
+    ),
+}
+
+LENGTHS = [[1e9, 1, 2, -3, 0.5, 7], [1, 1, 1, 1, 1, 1]]
+LERPS = {
+    "lerp": on(LENGTHS, lambda w, x, i: [torch.lerp(x[:2], w, a) for a in (1.0, 0.0, 0.3, 0.7)]),
+    "lerp_back": on(LENGTHS, lambda w, x, i: [torch.lerp(w, x[:2], a) for a in (1.0, 0.5, 2.0)]),
+    "lerp_by_tensors": on(
+        [0.0, 1.0, 0.3, 0.5, -2.0, 0.7], lambda w, x, i: torch.lerp(x * 1e3, x.round(), w)
+    ),
+}
+
+NOTHING = {
+    name: on([[1, 2, 3], [4, 5, 6]], lambda w, x, i, function=function: function(w[:, :0], w))
+    for name, function in {
+        "sums": lambda n, w: n.sum() + (n * w[:, :0]).sum(1) + n.norm(dim=1) + n.prod(1) + w[:, 0],
+        "means": lambda n, w: (n.mean(), w[0]),
+        "truths": lambda n, w: n.any(1) * w[:, 0] + n.all(1, keepdim=True)[:, 0] * w[:, 1],
+        "joined": lambda n, w: (torch.cat([n, w, n], 1), torch.cat([n, n], 1).sum() + w.sum()),
+        "moved": lambda n, w: (n.flip(1).roll(1, 1).sum() + n.sort(1)[0].sum(), w),
+        "padded": lambda n, w: (F.pad(w, (-1, -2)).sum(), F.pad(n, (1, 1)), w),
+        "normed": lambda n, w: (F.group_norm(w[:0], 3).sum() + n.softmax(1).sum(), w),
+        "rows": lambda n, w: ((w[:0] @ w.T).sum(0), w),
+        "rolled": lambda n, w: w.roll(2),
+    }.items()
+}
+
+POWERS = {
+    "of_one": on([1, INF, NAN, -INF], lambda w, x, i: (torch.pow(1.0, w), w**0.0, w)),
+    "of_two": on([10, -30, 0.5, 100], lambda w, x, i: 2.0**w),
+    "to_infinity": on([1, 1, 2, 0.5], lambda w, x, i: (w.detach() ** INF, w**1, w.detach() ** NAN)),
+    "ldexp": on([1e-30, 1, 1e30], lambda w, x, i: torch.ldexp(w, torch.tensor([200, 3, -200]))),
+    "missing_bound": on([1, 2, 3], lambda w, x, i: (w.clamp(min=NAN), w)),
+    "log_ndtr": on(
+        [-30, -10.1, -9.9, -1.5, -1, 0, 3, 9], lambda w, x, i: torch.special.log_ndtr(w)
+    ),
+    "small_probability": on(
+        [1e-9, 2e-7, 0.0, 0.5],
+        lambda w, x, i: 1e7 * F.binary_cross_entropy(w, w.detach() * 0, reduction="none"),
+    ),
+    "dropped": on([1, 2, 3], lambda w, x, i: F.dropout(w, 1.0) + w),
+}
+
+PRODUCTS = {
+    "prod": on([[100, 0.01] * 20, [1e-3, 1e3] * 20], lambda w, x, i: w.prod(1)),
+    "prod_of_all": on([[100, 0.01] * 5, [0, 1e3] * 5], lambda w, x, i: w.prod()),
+    "cumprod": on([[1e-3] * 12 + [1e3] * 12], lambda w, x, i: w.cumprod(1)),
+    "long": on([[1.25, 0.75] * 50], lambda w, x, i: (w.prod(1), w.cumprod(1)[:, 9])),
+}
+
+# Beside 16 bits a number keeps its own, and an operation rounds once.
+ROUNDED = {
+    f"{name}_{str(dtype)[6:]}": (
+        lambda w, x, i, function=function, dtype=dtype: function(w.to(dtype)).float(),
+        torch.linspace(-3, 3, 33),
+    )
+    for name, function in {
+        "times": lambda w: w * 1.1,
+        "scaled": lambda w: w * 1e-4 / 1e-4,
+        "times_scalar": lambda w: w * torch.tensor(1.1),
+        "times_f64": lambda w: w * torch.tensor(0.3, dtype=torch.float64),
+        "over": lambda w: w / 0.7,
+        "whole": lambda w: torch.div(w, 0.1, rounding_mode="floor") * w,
+        "plus": lambda w: w + 0.3,
+        "minus": lambda w: 0.1 - w,
+        "above": lambda w: (w > 0.09375) * w,
+        "alpha": lambda w: torch.add(w, w.roll(1, 0), alpha=0.3),
+        "lerp": lambda w: torch.lerp(w, w.roll(1, 0), 0.3),
+        "leaky": lambda w: F.leaky_relu(w, 0.3),
+        "softplus": F.softplus,
+        "sigmoid": torch.sigmoid,
+        "hardswish": F.hardswish,
+        "mish": F.mish,
+        "elu": F.elu,
+    }.items()
+    for dtype in (torch.bfloat16, torch.float16)
+    # The derivative of which PyTorch rounds three times.
+    if (name, dtype) != ("sigmoid", torch.float16)
+}
+
 FAMILIES = {
+    "ignored": IGNORED,
+    "lerps": LERPS,
+    "nothing": NOTHING,
+    "powers": POWERS,
+    "products": PRODUCTS,
+    "rounded": ROUNDED,
     "orders": ORDERS,
     "extrema": {**EXTREMA, **VALUES},
     "reductions": REDUCTIONS,

@@ -42,6 +42,9 @@ COMPUTED = {
     "narrow": lambda x: (x % 100).to(torch.int8).long() + (x % 200).to(torch.uint8).long(),
     "wraps_alike": lambda x: x.int() * 1000003,
     "floats": lambda x: (x.float() / 7).long(),
+    "wrapped": lambda x: sum(
+        (x.float() - 25000).to(kind).long() for kind in (torch.int8, torch.uint8, torch.int16)
+    ),
     "buckets": lambda x: torch.where(x < 9, x, (x.float().log() * 16).long().clamp(max=31)),
     "largest": lambda x: (x + 2**25).max(1, keepdim=True).values + (x + 2**25).max(),
     "smallest": lambda x: (x + 2**25).amin((0, 1), keepdim=True) + (x + 2**25).amin(0) + x.argmax(),

@@ -58,6 +58,13 @@ def broadcast_with_a_number(w, x):
     return (y * z).mean()
 
 
+def raised_without_gradients(w, x):
+    """The gradient of a variance that is raised passes."""
+    var = (x @ w)[:, :1].abs() + 0.01
+    whole = F.gaussian_nll_loss(x, w, (w * w)[0].expand(4, 4), eps=0.5)
+    return whole + F.gaussian_nll_loss(x, w, var, True, 1.0, "sum")
+
+
 @pytest.mark.parametrize(
     "function",
     [
@@ -68,6 +75,7 @@ def broadcast_with_a_number(w, x):
         detached_after_parts_are_written,
         detached_in_place,
         broadcast_with_a_number,
+        raised_without_gradients,
     ],
 )
 def test_computed(function, tmp_path):
@@ -178,3 +186,14 @@ def test_data_is_not_traced():
         return (x @ w).mean()
 
     assert "`.data`" in refusal(Module(scaled)) and "x.detach()" in refusal(Module(scaled))
+
+
+def filled(w, x):
+    y = x @ w
+    nn.init.constant_(y, 2.0)
+    return (y * w).mean()
+
+
+def test_inside_of_a_function_of_pytorch():
+    """Whose region without gradients tracing does not see by itself."""
+    assert "a write in place, in `no_grad`" in refusal(Module(filled))

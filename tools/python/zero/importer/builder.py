@@ -99,6 +99,10 @@ class Builder(Positions):
     def materialize(self, value: Value) -> Value:
         """The operation of a constant, made once; any other value as it is."""
         text.element(value.dtype)  # complex tensors have none
+        if 0 in value.shape:
+            raise CannotImport(
+                f"a {value.type} has no elements, and some are wanted here: leave it out"
+            )
         if value.constant is None:
             return value
         known = self.emitted.get(id(value.constant))
@@ -110,8 +114,6 @@ class Builder(Positions):
 
     def _emit_constant(self, values: torch.Tensor) -> Value:
         shape = tuple(values.shape)
-        if not values.numel():
-            raise CannotImport("a constant without elements")
         if not values.is_floating_point() and values.dtype != torch.bool:
             values = values.to(torch.int64)
         first = values.flatten()[0]
@@ -134,7 +136,10 @@ class Builder(Positions):
         )[0]
 
     def add(self, kind, operands, results, form="", types=None, **attributes):
-        """Appends an operation; its operands may be constants."""
+        """Appends an operation; its operands may be constants. Of results without elements
+        there is nothing to compute."""
+        if results and all(0 in shape for shape, _ in results):
+            return [Value(tuple(shape), dtype) for shape, dtype in results]
         operands = [self.materialize(value) for value in operands]
         if types is None:
             return super().add(kind, operands, results, form, **attributes)
@@ -154,7 +159,7 @@ class Builder(Positions):
         if x.shape == shape:
             return x
         if 0 in shape:
-            raise CannotImport("a tensor without elements")
+            return Value(shape, x.dtype)
         groups = coarsest_groups(x.shape, shape)
         middle = tuple(math.prod(x.shape[d] for d in left) for left, _ in groups)
         if not x.shape or not shape:
@@ -257,7 +262,7 @@ class Builder(Positions):
         )
 
     def concat(self, values: Sequence[Value], dim: int) -> Value:
-        values = [value for value in values if value.size]
+        values = [value for value in values if value.size] or list(values[:1])
         if len(values) == 1:
             return values[0]
         shape = list(values[0].shape)
@@ -350,8 +355,19 @@ class Builder(Positions):
         elif x.dtype == torch.bool:
             kind = "arith.extui"
         else:
-            kind = "arith.fptosi"  # all integers are of one type
+            return self._cast_to_integers(x, dtype)
         return self.add(kind, [x], [(x.shape, dtype)], "{}", conversion("to"))[0]
+
+    def _cast_to_integers(self, x: Value, dtype: torch.dtype) -> Value:
+        """All integers are of one type; of fewer bits they are the low ones."""
+        y = self.add("arith.fptosi", [x], [(x.shape, torch.int32)], "{}", conversion("to"))[0]
+        limits = torch.iinfo(dtype)
+        if limits.bits < 32:
+            y = self.binary("and", y, 2**limits.bits - 1)
+            if limits.min:
+                y = self.minus(self.binary("xor", y, -limits.min), -limits.min)
+        y.dtype = dtype
+        return y
 
     def _cast_float(self, x: Value, dtype: torch.dtype) -> Value:
         wide = {torch.float16: 16, torch.bfloat16: 16, torch.float32: 32, torch.float64: 64}
@@ -381,9 +397,9 @@ class Builder(Positions):
         dims = sorted(dim % x.rank for dim in dims)
         shape = tuple(size for dim, size in enumerate(x.shape) if dim not in dims)
         y = x
-        if not x.size:
-            raise CannotImport("a sum, a mean or a maximum of a tensor without elements")
-        if dims:
+        if not x.size and kind != "max":
+            y = self.fill(shape, 0 if kind == "sum" else math.nan, x.dtype)
+        elif dims:
             y = self.add("nn.reduce", [x], [(shape, x.dtype)], f"{kind} {{}} dims {dims}")[0]
         if keep:
             y = self.reshape(y, [1 if dim in dims else size for dim, size in enumerate(x.shape)])
@@ -391,8 +407,6 @@ class Builder(Positions):
 
     def linear(self, x: Value, w: Value, bias: Value | None, transposed: bool) -> Value:
         features = w.shape[0] if transposed else w.shape[1]
-        if not x.size or not w.size:
-            raise CannotImport("nn.linear of a tensor without elements")
         refuse_integers(x)
         operands, form = [x, w], "{}, {}"
         if bias is not None:
@@ -409,7 +423,10 @@ class Builder(Positions):
         b = self.broadcast(b, lead + b.shape[-2:])
         columns = b.shape[-2] if transpose_b else b.shape[-1]
         form = "{}, {}" + (" transpose_b" if transpose_b else "")
-        return self.add("nn.matmul", [a, b], [(lead + (a.shape[-2], columns), a.dtype)], form)[0]
+        shape = lead + (a.shape[-2], columns)
+        if not a.shape[-1]:
+            return self.fill(shape, 0, a.dtype)
+        return self.add("nn.matmul", [a, b], [(shape, a.dtype)], form)[0]
 
     def softmax(self, x: Value, dim: int = -1) -> Value:
         dim %= x.rank
@@ -423,6 +440,8 @@ class Builder(Positions):
         there are samples, so that no two samples of a run share a mask."""
         if p == 0:
             return x
+        if p == 1:
+            return self.select_mode(self.times(x, 0), x)
         y = self.reshape(x, self._by_samples(x.shape))
         form = f"{{}} p {self.draw_dropout(p)}"
         y = self.add("nn.dropout", [y], [(y.shape, y.dtype)], form, same)[0]

@@ -17,6 +17,7 @@ from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
+from zero.importer.attributes import any_names_written
 from zero.importer.caches import caches_emptied
 from zero.importer.calls import calls_of
 from zero.importer.captured import Average, Captured, needed
@@ -42,6 +43,7 @@ from zero.importer.state import State, Steps, find_constants, refuse_other_const
 from zero.importer.steps import computation_of, kept_values, take_kept
 from zero.importer.stopped import dependents, mark_stops
 from zero.importer.stops import ALPHA_DROPOUT, GIVEN, KEPT
+from zero.importer.unseen import regions_seen
 from zero.importer.writes import memory_of, refuse_writes, written_by
 
 
@@ -164,7 +166,8 @@ def decomposed(program: ExportedProgram) -> ExportedProgram:
         if isinstance(part, GraphModule):
             keep_alpha_dropout(part.graph)
     try:
-        return program.run_decompositions(table())
+        with any_names_written():
+            return program.run_decompositions(table())
     except Exception as error:
         raise CannotImport(untraceable(error), place_of_error(error)) from error
 
@@ -204,6 +207,7 @@ def traced(wrapper: LossOf, batch: dict[str, Any]) -> tuple[ExportedProgram, Hoo
             checks_passed(),
             caches_emptied(wrapper.module),
             hooks_recorded() as hooks,
+            regions_seen(),
         ):
             return torch.export.export(wrapper, (), batch, strict=False), hooks
     except CannotImport:

@@ -22,7 +22,22 @@ def pdist_forward(self, p=2.0):
 
 
 def ldexp(self, other):
-    return self * torch.pow(2.0, other)
+    """In two steps, as the power alone may be infinite or 0."""
+    half = other // 2
+    return self * torch.pow(2.0, half) * torch.pow(2.0, other - half)
+
+
+def special_log_ndtr(self):
+    """The logarithm of a tail, and far below an asymptotic series of it."""
+    is_far, is_low = self < -10.0, self < -1.0
+    upper = torch.log1p(torch.erfc(torch.where(is_low, -1.0, self) / math.sqrt(2)) / -2)
+    near = torch.where(is_low & ~is_far, self, -1.0)
+    lower = torch.log(torch.erfc(near / -math.sqrt(2)) / 2)
+    far = torch.where(is_far, self, -10.0)
+    square = 1 / (far * far)
+    series = torch.log1p(-square * (1 - 3 * square * (1 - 5 * square * (1 - 7 * square))))
+    tail = series - far * far / 2 - torch.log(-far) - math.log(2 * math.pi) / 2
+    return torch.where(is_far, tail, torch.where(is_low, lower, upper))
 
 
 def fmax(self, other):
@@ -268,6 +283,7 @@ OWN = {
     aten.grid_sampler_3d.default: grid_sampler_3d,
     aten.gru.input: layers_of(aten.gru.input, states=1),
     aten.ldexp.Tensor: ldexp,
+    aten.special_log_ndtr.default: special_log_ndtr,
     aten.lstm.input: layers_of(aten.lstm.input, states=2),
     aten.max_pool2d_with_indices.default: max_pool_with_indices(2),
     aten.max_pool3d_with_indices.default: max_pool_with_indices(3),

@@ -22,7 +22,7 @@ SAME_GRADIENT = (
     "block_diag channel_shuffle count_nonzero deg2rad diag_embed frac grid_sampler_2d heaviside "
     "index_fill isfinite isin isneginf isposinf linalg_cross logaddexp logaddexp2 "
     "logit multi_margin_loss mvlgamma nansum rad2deg renorm rot90 soft_margin_loss special_entr "
-    "special_log_ndtr special_ndtr special_xlog1py take trace unsafe_split "
+    "special_ndtr special_xlog1py take trace unsafe_split "
     "unsafe_split_with_sizes"
 ).split()
 

@@ -16,6 +16,7 @@ from zero.importer.captured import Captured, needed
 from zero.importer.convert.registry import bind
 from zero.importer.errors import CannotImport
 from zero.importer.places import place_of
+from zero.importer.text import ELEMENTS
 
 Range = tuple[float, float]
 
@@ -70,6 +71,10 @@ def is_integer(dtype: torch.dtype | None) -> bool:
     return dtype is not None and not dtype.is_floating_point and not dtype.is_complex
 
 
+def is_narrow(dtype: torch.dtype | None) -> bool:
+    return is_integer(dtype) and dtype != torch.bool and torch.iinfo(dtype).bits < 32
+
+
 class Ranges:
     """The range of each tensor; None for floats of which nothing is known."""
 
@@ -99,7 +104,8 @@ class Ranges:
         own = limits(dtype_of(node))
         if rows is not None:
             return 0, rows - 1
-        if isinstance(example, torch.Tensor) and example.numel() and not example.is_meta:
+        is_known = isinstance(example, torch.Tensor) and example.dtype in ELEMENTS
+        if is_known and example.numel() and not example.is_meta:
             # Zeros alone are no mask: they may stand for anything.
             if int(example.min()) >= 0 and int(example.max()) == 1:
                 return 0, 1
@@ -157,7 +163,7 @@ def limits_in_word(dtype: torch.dtype) -> Range:
 
 
 def range_of_values(value: torch.Tensor) -> Range | None:
-    if not value.numel() or value.dtype.is_complex:
+    if not value.numel() or value.dtype not in ELEMENTS:
         return None
     low, high = value.min().item(), value.max().item()
     return (low, high) if abs(low) < 1e30 and abs(high) < 1e30 else None
@@ -196,6 +202,8 @@ def conversion(r: Ranges, a: dict, node: Node):
     found, dtype = r.of(a["self"]), dtype_of(node)
     if dtype == torch.bool:
         return 0, 1
+    if found and is_narrow(dtype) and not is_integer(dtype_of(a["self"])):
+        return found if is_within(found, limits(dtype)) else None  # Floats wrap.
     return USUAL if found is None and dtype in (torch.int32, torch.int64) else found
 
 

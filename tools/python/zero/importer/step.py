@@ -18,7 +18,7 @@ from zero.importer.keys import Keys
 from zero.importer.layers import Repeated, repeat_layers
 from zero.importer.parameters import Parameter, Parameters
 from zero.importer.places import place_of
-from zero.importer.text import location, quoted, symbol
+from zero.importer.text import ELEMENTS, location, quoted, symbol
 
 
 def name_of(node: Node) -> str:
@@ -110,6 +110,11 @@ class StepWriter:
                 raise CannotImport(
                     f"the input '{name}' is complex: give its parts as floats, as "
                     "torch.view_as_real has them, and make it complex in forward"
+                )
+            if example.dtype not in ELEMENTS:
+                raise CannotImport(
+                    f"the input '{name}' is of {example.dtype}, which has no counterpart: give it "
+                    "in a type of at least its range, such as int32, int64 or float32"
                 )
             value = Value(tuple(example.shape), example.dtype, name=self.names.take(clean(name)))
             self.values[node] = value

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+import torch
+
 from zero.importer.builder import Builder
 from zero.importer.convert.reductions import listed
-from zero.importer.convert.registry import converts
+from zero.importer.convert.registry import NARROW, converts, rounded_once
 from zero.importer.convert.special import as_float
 from zero.importer.ir import Value, same
 
@@ -22,13 +24,14 @@ def silu_of(b: Builder, x: Value) -> Value:
 def sigmoid_of(b: Builder, x: Value) -> Value:
     """1 / (1 + exp(-x)), and exp(x) / (1 + exp(x)) below 0. The gradient is that of the rounded
     value, as PyTorch has it: 0 where that is 1, and what divides by it finds no rest."""
+    dtype, x = x.dtype, b.cast(x, torch.float32) if x.dtype in NARROW else x
     above = b.compare("ge", x, 0)
     power = b.unary("math.exp", b.select(above, b.negative(x), x))
     y = b.over(b.select(above, b.like(x, 1.0), power), b.plus(power, 1.0))
-    if not x.trained:
-        return y
-    y = b.stop(y)
-    return b.plus(y, b.times(b.slope(x), b.times(y, b.minus(b.like(y, 1.0), y))))
+    if x.trained:
+        y = b.stop(b.cast(b.cast(y, dtype), x.dtype))
+        y = b.plus(y, b.times(b.slope(x), b.times(y, b.minus(b.like(y, 1.0), y))))
+    return b.cast(y, dtype)
 
 
 def softplus_of(b: Builder, x: Value) -> Value:
@@ -67,11 +70,13 @@ def sigmoid(b: Builder, self):
 
 
 @converts("aten.log_sigmoid.default", to="-softplus(-x)")
+@rounded_once
 def log_sigmoid(b: Builder, self):
     return b.negative(softplus_of(b, b.negative(self)))
 
 
 @converts("aten.softplus.default", to="max(x, 0) + log1p(exp(-|x|))")
+@rounded_once
 def softplus(b: Builder, self, beta=1, threshold=20):
     x = self if beta == 1 else b.times(self, beta)
     y = softplus_of(b, x)
@@ -86,11 +91,13 @@ def threshold(b: Builder, self, threshold, value):
 
 
 @converts("aten.leaky_relu.default", to="arith.select")
+@rounded_once
 def leaky_relu(b: Builder, self, negative_slope=0.01):
     return b.select(b.compare("gt", self, 0), self, b.times(self, negative_slope))
 
 
 @converts("aten.elu.default", to="arith.select and math.expm1")
+@rounded_once
 def elu(b: Builder, self, alpha=1, scale=1, input_scale=1):
     # The exponent is clipped, so that the branch not taken has no infinity. At 0 the
     # gradient is that of the exponential.
@@ -101,11 +108,13 @@ def elu(b: Builder, self, alpha=1, scale=1, input_scale=1):
 
 
 @converts("aten.selu.default", to="arith.select and math.expm1")
+@rounded_once
 def selu(b: Builder, self):
     return elu(b, self, 1.6732632423543772, 1.0507009873554805)
 
 
 @converts("aten.celu.default", to="arith.select and math.expm1")
+@rounded_once
 def celu(b: Builder, self, alpha=1.0):
     return elu(b, self, alpha, 1, 1 / alpha)
 
@@ -123,6 +132,7 @@ def log_softmax(b: Builder, self, dim, dtype=None, half_to_float=False):
     return log_softmax_of(b, x, dim)
 
 
+@rounded_once
 def log_softmax_of(b: Builder, x: Value, dim: int) -> Value:
     """The largest is subtracted first: beside a large one, the logarithm of the sum
     would be lost."""
@@ -159,21 +169,25 @@ def logsumexp(b: Builder, self, dim, keepdim=False):
 
 
 @converts("aten.hardswish.default", to="x * hardsigmoid(x)")
+@rounded_once
 def hardswish(b: Builder, self):
     return b.times(self, hardsigmoid(b, self))
 
 
 @converts("aten.hardsigmoid.default", to="min(max(x / 6 + 1/2, 0), 1)")
+@rounded_once
 def hardsigmoid(b: Builder, self):
     return hardtanh(b, b.plus(b.times(self, 1 / 6), 0.5), 0.0, 1.0)
 
 
 @converts("aten.mish.default", to="x * tanh(softplus(x))")
+@rounded_once
 def mish(b: Builder, self):
     return b.times(self, b.unary("math.tanh", softplus_of(b, self)))
 
 
 @converts("aten.glu.default", to="nn.split, arith.mulf")
+@rounded_once
 def glu(b: Builder, self, dim=-1):
     dim %= self.rank
     value, gate = b.split(self, dim, [self.shape[dim] // 2] * 2)

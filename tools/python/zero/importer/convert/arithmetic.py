@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import Callable
 
 import torch
 
 from zero.importer.builder import Builder
-from zero.importer.convert.registry import converts
+from zero.importer.convert.registry import NARROW, converts, rounded_once
 from zero.importer.convert.special import as_float
 from zero.importer.errors import CannotImport
 from zero.importer.ir import Value
@@ -18,10 +19,12 @@ Number = (bool, int, float)
 
 def promoted(b: Builder, x: Value | float, y: Value | float) -> tuple[Value, Value]:
     """Both operands as tensors of the type that PyTorch computes in."""
-    example_x = _example(x)
-    example_y = _example(y)
-    dtype = torch.result_type(example_x, example_y)
-    return _as(b, x, y, dtype), _as(b, y, x, dtype)
+    dtype = common(x, y)
+    return _as(b, x, dtype), _as(b, y, dtype)
+
+
+def common(x: Value | float, y: Value | float) -> torch.dtype:
+    return torch.result_type(_example(x), _example(y))
 
 
 def _example(x: Value | float):
@@ -30,7 +33,7 @@ def _example(x: Value | float):
     return torch.empty((0,) * min(x.rank, 1) if x.rank else (), dtype=x.dtype)
 
 
-def _as(b: Builder, x: Value | float, other: Value | float, dtype: torch.dtype) -> Value:
+def _as(b: Builder, x: Value | float, dtype: torch.dtype) -> Value:
     if isinstance(x, Value):
         return b.cast(x, dtype)
     return b.fill((), x, dtype)
@@ -46,26 +49,54 @@ def scaled(b: Builder, x, alpha: float):
     return b.times(x, alpha) if isinstance(x, Value) else x * alpha
 
 
+def added(b: Builder, name: str, x, y, alpha: float) -> Value:
+    """x and `alpha` times y, which PyTorch rounds once; the number it rounds first."""
+    dtype = common(x, y)
+    if alpha == 1 or dtype not in NARROW:
+        return arithmetic(b, name, x, scaled(b, y, alpha))
+    x, y = (b.cast(_as(b, v, dtype), torch.float32) for v in (x, y))
+    alpha = torch.tensor(alpha, dtype=dtype).item()
+    return b.cast(b.binary(name, x, b.times(y, alpha)), dtype)
+
+
+def by_number(b: Builder, x, y, compute: Callable) -> Value:
+    """A product or a quotient. A number beside 16 bits, or a tensor without dimensions, is
+    not rounded to them: the result is."""
+    dtype = common(x, y)
+    if dtype not in NARROW or not any(is_finer(v, dtype) for v in (x, y)):
+        return compute(*promoted(b, x, y))
+    return b.cast(compute(*(_as(b, v, torch.float32) for v in (x, y))), dtype)
+
+
+def is_finer(x: Value | float, dtype: torch.dtype) -> bool:
+    """Whether it would be rounded."""
+    if isinstance(x, Value):
+        if x.constant is None or x.rank:
+            return not x.rank and x.dtype not in (dtype, torch.bool)
+        x = x.constant.item()
+    return torch.tensor(x, dtype=dtype).item() != x
+
+
 @converts("aten.add.Tensor", "aten.add.Scalar", to="arith.addf, arith.addi")
 def add(b: Builder, self, other, alpha=1):
-    return arithmetic(b, "add", self, scaled(b, other, alpha))
+    return added(b, "add", self, other, alpha)
 
 
 @converts("aten.sub.Tensor", "aten.sub.Scalar", "aten.subtract.Tensor", to="arith.subf, arith.subi")
 def sub(b: Builder, self, other, alpha=1):
-    return arithmetic(b, "sub", self, scaled(b, other, alpha))
+    return added(b, "sub", self, other, alpha)
 
 
 @converts("aten.rsub.Tensor", "aten.rsub.Scalar", to="arith.subf, arith.subi")
 def rsub(b: Builder, self, other, alpha=1):
-    return arithmetic(b, "sub", other, scaled(b, self, alpha))
+    return added(b, "sub", other, self, alpha)
 
 
 @converts("aten.mul.Tensor", "aten.mul.Scalar", "aten.multiply.Tensor", to="arith.mulf, arith.muli")
 def mul(b: Builder, self, other):
     if any(isinstance(x, Value) and x.dtype.is_complex for x in (self, other)):
         return complex_product(b, self, other)
-    return arithmetic(b, "mul", self, other)
+    return by_number(b, self, other, b.times)
 
 
 # A complex tensor is a view of a float one, whose last dimension has the real and
@@ -111,10 +142,7 @@ def view_as_real(b: Builder, self):
     to="arith.divf",
 )
 def div(b: Builder, self, other):
-    x, y = promoted(b, self, other)
-    if not x.is_float:
-        x, y = b.cast(x, torch.float32), b.cast(y, torch.float32)
-    return b.over(x, y)
+    return by_number(b, self, other, lambda x, y: b.over(as_float(b, x), as_float(b, y)))
 
 
 @converts(
@@ -125,14 +153,12 @@ def div(b: Builder, self, other):
 def div_mode(b: Builder, self, other, rounding_mode):
     if rounding_mode is None:
         return div(b, self, other)
-    x, y = promoted(b, self, other)
-    if x.is_float:
-        return floored_floats(b, x, y) if rounding_mode == "floor" else truncated(b, x, y)
-    return floored(b, x, y) if rounding_mode == "floor" else b.over(x, y)
+    divide = floored if rounding_mode == "floor" else truncated
+    return by_number(b, self, other, functools.partial(divide, b))
 
 
 def truncated(b: Builder, x: Value, y: Value) -> Value:
-    return b.unary("math.trunc", b.over(x, y))
+    return b.unary("math.trunc", b.over(x, y)) if x.is_float else b.over(x, y)
 
 
 def floored_floats(b: Builder, x: Value, y: Value) -> Value:
@@ -157,6 +183,10 @@ def floor_divide(b: Builder, self, other):
 
 
 def floored(b: Builder, x: Value, y: Value) -> Value:
+    return floored_floats(b, x, y) if x.is_float else floored_integers(b, x, y)
+
+
+def floored_integers(b: Builder, x: Value, y: Value) -> Value:
     """Integer division rounded down: the quotient, less 1 where signs differ and
     there is a remainder."""
     quotient = b.over(x, y)
@@ -179,7 +209,7 @@ def remainder(b: Builder, self, other):
         rest = b.binary("rem", x, y)
         differs = b.compare("lt", b.times(signs(b, rest), signs(b, y)), 0)
         return b.select(differs, b.plus(rest, y), rest)
-    return b.minus(x, b.times(y, floored(b, x, y)))
+    return b.minus(x, b.times(y, floored_integers(b, x, y)))
 
 
 @converts("aten.fmod.Scalar", "aten.fmod.Tensor", to="arith.remf; x - y * (x / y)")
@@ -303,7 +333,7 @@ def power(b: Builder, self, exponent):
             x = b.cast(x, torch.float32)
     if exponent == 0:
         return b.like(x, 1)
-    if exponent == int(exponent) and (0 < exponent <= 4 or not x.is_float):
+    if float(exponent).is_integer() and (0 < exponent <= 4 or not x.is_float):
         result = x
         for _ in range(int(exponent) - 1):
             result = b.times(result, x)
@@ -359,13 +389,15 @@ def atan2(b: Builder, self, other):
     return b.add("math.atan2", operands, [(shape, x.dtype)], "", _same)[0]
 
 
-@converts("aten.pow.Scalar", to="math.exp")
+@converts("aten.pow.Scalar", to="math.exp, math.exp2")
 def power_of(b: Builder, self, exponent):
     if self <= 0:
         raise CannotImport(f"a power of the number {self}: wanted a positive base")
     base, x = promoted(b, self, exponent)
     if not base.is_float:
         raise CannotImport(INTEGER_POWER)
+    if self in (1, 2):  # 1 whatever the exponent is, and powers of 2 without rounding
+        return b.like(x, 1) if self == 1 else b.unary("math.exp2", x)
     return b.unary("math.exp", b.times(x, math.log(self)))
 
 
@@ -397,7 +429,9 @@ def minimum(b: Builder, self, other):
 def clamp(b: Builder, self, min=None, max=None):
     x = self
     for name, bound in (("maximum", min), ("minimum", max)):
-        if bound is not None:
+        if bound is not None and bound != bound:
+            x = b.like(x, bound)  # and no gradient
+        elif bound is not None:
             operands = promoted(b, x, bound)
             # At a tie the gradient is the first operand's.
             x = b.binary(name, *(operands if passes_bounds() else reversed(operands)))
@@ -429,15 +463,25 @@ def clamp_tensor(b: Builder, self, min=None, max=None):
 
 
 @converts("aten.addcmul.default", to="arith.mulf, arith.addf")
+@rounded_once
 def addcmul(b: Builder, self, tensor1, tensor2, value=1):
     return arithmetic(b, "add", self, scaled(b, mul(b, tensor1, tensor2), value))
 
 
 @converts("aten.addcdiv.default", to="arith.divf, arith.addf")
+@rounded_once
 def addcdiv(b: Builder, self, tensor1, tensor2, value=1):
     return arithmetic(b, "add", self, scaled(b, div(b, tensor1, tensor2), value))
 
 
-@converts("aten.lerp.Scalar", "aten.lerp.Tensor", to="x + w (y - x)")
+@converts("aten.lerp.Scalar", "aten.lerp.Tensor", to="x + w (y - x), or y + (w - 1) (y - x)")
+@rounded_once
 def lerp(b: Builder, self, end, weight):
-    return b.plus(self, b.times(b.minus(end, self), weight))
+    """From the nearer end, which the result then is where the weight is 0 or 1."""
+    way = b.minus(end, self)
+    if not isinstance(weight, Value):
+        near = abs(weight) < 0.5
+        return b.plus(self if near else end, b.times(way, weight if near else weight - 1))
+    near = b.compare("lt", b.unary("math.absf", weight), 0.5)
+    share = b.select(near, weight, b.minus(weight, 1))
+    return b.plus(b.select(near, self, end), b.times(way, share))

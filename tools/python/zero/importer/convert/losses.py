@@ -32,14 +32,13 @@ def cross_entropy(
     if weight is None and reduction != NONE:
         loss, lse = mean_cross_entropy(b, logits, target, ignore_index)
         if label_smoothing:
-            kept = valid(b, target, ignore_index, loss.dtype)
-            rows = b.cast(spread(b, logits, target, lse), loss.dtype)
-            total = b.reduce("sum", b.times(rows, kept), range(kept.rank))
-            mean = b.over(total, count(b, kept))
+            kept = b.compare("ne", target, ignore_index)
+            rows = alone(b, kept, b.cast(spread(b, logits, target, lse), loss.dtype))
+            mean = b.over(b.reduce("sum", rows, range(rows.rank)), count(b, kept, loss.dtype))
             loss = b.plus(loss, b.times(mean, label_smoothing))
         if reduction == MEAN:
             return loss
-        return b.times(loss, count(b, valid(b, target, ignore_index, loss.dtype)))
+        return b.times(loss, count(b, b.compare("ne", target, ignore_index), loss.dtype))
     return by_rows(b, logits, target, weight, reduction, ignore_index, label_smoothing)
 
 
@@ -68,14 +67,14 @@ def spread(b: Builder, logits: Value, target: Value, lse: Value) -> Value:
     return b.plus(mean, b.minus(pick(b, logits, target), anchor))
 
 
-def valid(b: Builder, target: Value, ignore_index: int, dtype: torch.dtype) -> Value:
-    """1 where a target counts, 0 where it is ignored."""
-    return b.cast(b.compare("ne", target, ignore_index), dtype)
+def alone(b: Builder, kept: Value, rows: Value) -> Value:
+    """The rows that count, and 0 for those that do not, whatever is in them."""
+    return b.select(kept, rows, b.like(rows, 0))
 
 
-def count(b: Builder, kept: Value) -> Value:
+def count(b: Builder, kept: Value, dtype: torch.dtype) -> Value:
     """How many count, at least 1: without any the sum is 0, and so is the mean."""
-    return b.binary("maximum", b.reduce("sum", kept, range(kept.rank)), 1)
+    return b.binary("maximum", b.reduce("sum", b.cast(kept, dtype), range(kept.rank)), 1)
 
 
 def classes_of(b: Builder, target: Value, classes: int, ignore_index: int) -> Value:
@@ -98,16 +97,18 @@ def weights_of(b: Builder, weight: Value, target: Value, ignore_index: int) -> V
 def by_rows(b, logits, target, weight, reduction, ignore_index, smoothing) -> Value:
     last = logits.rank - 1
     log_p = log_softmax_of(b, logits, last)
-    kept = valid(b, target, ignore_index, logits.dtype)
-    scale = kept
+    kept = b.compare("ne", target, ignore_index)
+    scale = b.cast(kept, logits.dtype)
     if weight is None:
         target = classes_of(b, target, logits.shape[last], ignore_index)
+        rows = b.negative(pick(b, log_p, target))
     else:  # whose lookup checks the targets
-        scale = b.times(kept, weights_of(b, weight, target, ignore_index))
-    rows = b.times(b.negative(pick(b, log_p, target)), scale)
+        scale = alone(b, kept, weights_of(b, weight, target, ignore_index))
+        rows = b.times(b.negative(pick(b, log_p, target)), scale)
+    rows = alone(b, kept, rows)
     if smoothing:
         spread = log_p if weight is None else b.times(log_p, weight)
-        spread = b.times(b.negative(b.reduce("mean", spread, [last])), kept)
+        spread = alone(b, kept, b.negative(b.reduce("mean", spread, [last])))
         rows = b.plus(b.times(rows, 1 - smoothing), b.times(spread, smoothing))
     if reduction == NONE:
         return rows
@@ -131,13 +132,13 @@ def nll_loss(b: Builder, self, target, weight=None, reduction=MEAN, ignore_index
     if weight is not None:
         raise CannotImport("nll_loss with class weights: use cross_entropy")
     log_p = classes_last(b, self)
-    kept = valid(b, target, ignore_index, log_p.dtype)
+    kept = b.compare("ne", target, ignore_index)
     target = classes_of(b, target, log_p.shape[-1], ignore_index)
-    rows = b.times(b.negative(pick(b, log_p, target)), kept)
+    rows = alone(b, kept, b.negative(pick(b, log_p, target)))
     if reduction == NONE:
         return rows
     total = b.reduce("sum", rows, range(rows.rank))
-    return total if reduction == SUM else b.over(total, count(b, kept))
+    return total if reduction == SUM else b.over(total, count(b, kept, log_p.dtype))
 
 
 @converts("aten.mse_loss.default", to="arithmetic and nn.reduce")
@@ -173,14 +174,14 @@ def smooth_l1_loss(b: Builder, self, target, reduction=MEAN, beta=1.0):
 
 @converts("aten.binary_cross_entropy.default", to="arithmetic and nn.reduce")
 def binary_cross_entropy(b: Builder, self, target, weight=None, reduction=MEAN):
-    def clipped_log(x: Value) -> Value:
+    def clipped(log: str, x: Value) -> Value:
         # PyTorch keeps logarithms at -100 or more.
-        return b.binary("maximum", b.unary("math.log", x), -100.0)
+        return b.binary("maximum", b.unary(log, x), -100.0)
 
     p, one = b.stop(self), b.like(self, 1)
     rest = b.minus(one, p)
-    yes = b.times(target, clipped_log(p))
-    no = b.times(b.minus(one, target), clipped_log(rest))
+    yes = b.times(target, clipped("math.log", p))
+    no = b.times(b.minus(one, target), clipped("math.log1p", b.negative(p)))
     # The gradient is PyTorch's, which no logarithm that was clipped has.
     spread = b.binary("maximum", b.times(p, rest), 1e-12)
     slope = b.stop(b.over(b.minus(p, target), spread))

@@ -92,14 +92,24 @@ def listed_alone(dim, rank: int) -> list[int]:
     return [] if isinstance(dim, (list, tuple)) and not dim else listed(dim, rank)
 
 
+def truth_of_nothing(b: Builder, found: bool, x: Value, dim, keep: bool) -> Value:
+    dims = listed_alone(dim, x.rank)
+    shape = [1 if d in dims else s for d, s in enumerate(x.shape) if keep or d not in dims]
+    return b.fill(shape, found, torch.bool)
+
+
 @converts("aten.any.default", "aten.any.dim", "aten.any.dims", to="nn.reduce max of 0 and 1")
 def any_of(b: Builder, self, dim=None, keepdim=False):
+    if not self.size:
+        return truth_of_nothing(b, False, self, dim, keepdim)
     x = b.cast(b.cast(self, torch.bool), torch.float32)
     return b.compare("gt", b.reduce("max", x, listed_alone(dim, x.rank), keepdim), 0)
 
 
 @converts("aten.all.default", "aten.all.dim", "aten.all.dims", to="nn.reduce max of 0 and 1")
 def all_of(b: Builder, self, dim=None, keepdim=False):
+    if not self.size:
+        return truth_of_nothing(b, True, self, dim, keepdim)
     x = b.cast(b.cast(self, torch.bool), torch.float32)
     x = b.reduce("max", b.minus(b.like(x, 1), x), listed_alone(dim, x.rank), keepdim)
     return b.compare("eq", x, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from dataclasses import dataclass
 from typing import Any, Callable
@@ -42,6 +43,30 @@ def converts(*operations: str, to: str) -> Callable:
         return function
 
     return register
+
+
+# Floats of 16 bits.
+NARROW = (torch.bfloat16, torch.float16)
+
+
+def rounded_once(function: Callable) -> Callable:
+    """A converter that computes in f32 where its tensors are of 16 bits, as PyTorch does in
+    one operation, and rounds the result."""
+
+    @functools.wraps(function)
+    def convert(b: Builder, *words, **settings) -> Value:
+        types = {v.dtype for v in (*words, *settings.values()) if isinstance(v, Value)}
+        if len(types) != 1 or not types <= set(NARROW):
+            return function(b, *words, **settings)
+        words = [widened(b, word) for word in words]
+        settings = {name: widened(b, word) for name, word in settings.items()}
+        return b.cast(function(b, *words, **settings), types.pop())
+
+    return convert
+
+
+def widened(b: Builder, word: Any) -> Any:
+    return b.cast(word, torch.float32) if isinstance(word, Value) else word
 
 
 def bind(node: Node) -> dict[str, Any]:
@@ -92,10 +117,23 @@ def way_out(name: str) -> str:
     )
 
 
+def empty_of(found: Any) -> Value | list[Value] | None:
+    """A result without elements, of which there is nothing to compute; None for another."""
+    if isinstance(found, (list, tuple)):
+        parts = [empty_of(part) for part in found]
+        return parts if parts and all(part is not None for part in parts) else None
+    if not isinstance(found, torch.Tensor) or 0 not in found.shape:
+        return None
+    return Value(tuple(found.shape), found.dtype)
+
+
 def convert_node(
     builder: Builder, name: str, node: Node, value_of: Callable[[Node], Any]
 ) -> Value | list[Value]:
     """Emits `node`. Raises CannotImport for what no converter knows."""
+    nothing = empty_of(node.meta.get("val"))
+    if nothing is not None:
+        return nothing
     converter = CONVERTERS.get(name)
     if converter is None:
         raise CannotImport(f"{name} has no counterpart in zero; {way_out(name)}")

@@ -1,8 +1,10 @@
 """What runs along a dimension: products, extrema and logarithms of sums of all elements so
-far, in as many steps as the length has bits; and the product of all."""
+far, in as many steps as the length has bits; and the product of all. Products of a few are
+made in order, as PyTorch's, which then overflow where those do."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Callable
 
@@ -29,30 +31,44 @@ def scan(b: Builder, values: list[Value], dim: int, join: Callable) -> list[Valu
     return values
 
 
+# Longer dimensions are too many operations, one for each element.
+LONGEST_IN_ORDER = 64
+
+
+def products_so_far(b: Builder, x: Value, dim: int) -> list[Value]:
+    """Element by element, each with a dimension of 1."""
+    first, *rest = b.split(x, dim, [1] * x.shape[dim])
+    return list(itertools.accumulate(rest, b.times, initial=first))
+
+
 @converts("aten.cumprod.default", to="arith.mulf of slices")
 def cumprod(b: Builder, self, dim, dtype=None):
     x = as_number(b, self, dtype)
-    if not x.rank:
+    if not x.size or not x.rank:
         return x
-    return scan(b, [x], dim % x.rank, lambda x, y: [b.times(x[0], y[0])])[0]
+    dim %= x.rank
+    if x.is_float and x.shape[dim] <= LONGEST_IN_ORDER:
+        return b.concat(products_so_far(b, x, dim), dim)
+    return scan(b, [x], dim, lambda x, y: [b.times(x[0], y[0])])[0]
 
 
-@converts("aten.prod.default", "aten.prod.dim_int", to="arith.mulf of halves")
+@converts("aten.prod.default", "aten.prod.dim_int", to="arith.mulf of slices")
 def prod(b: Builder, self, dim=None, keepdim=False, dtype=None):
-    """Halves by halves: no division, so that gradients are right beside a 0, too."""
+    """No division, so that gradients are right beside a 0, too."""
     x = as_number(b, self, dtype)
     dims = listed(dim, x.rank)
     rest = [d for d in range(x.rank) if d not in dims]
     shape = [x.shape[d] for d in rest]
+    kept = [1 if d in dims else s for d, s in enumerate(x.shape)] if keepdim else shape
+    if not x.size:
+        return b.fill(kept, 1, x.dtype)
     y = b.reshape(b.transpose(x, rest + dims), [*shape, math.prod(x.shape[d] for d in dims)])
     last = y.rank - 1
-    while y.shape[last] > 1:
+    while y.shape[last] > (LONGEST_IN_ORDER if x.is_float else 1):
         half, odd = divmod(y.shape[last], 2)
         product = b.times(b.narrow(y, last, 0, half), b.narrow(y, last, half, half))
         y = b.concat([product, b.narrow(y, last, 2 * half, 1)], last) if odd else product
-    return b.reshape(
-        y, [1 if d in dims else s for d, s in enumerate(x.shape)] if keepdim else shape
-    )
+    return b.reshape(products_so_far(b, y, last)[-1], kept)
 
 
 def as_number(b: Builder, x: Value, dtype) -> Value:

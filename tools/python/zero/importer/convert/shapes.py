@@ -138,9 +138,6 @@ def slice_tensor(b: Builder, self, dim=0, start=None, end=None, step=1):
     dim %= self.rank
     start, end = bounds(start, end, self.shape[dim])
     size = max(0, -(-(end - start) // step))
-    if size == 0:
-        # Only a concatenation can use it, which drops it.
-        return Value(self.shape[:dim] + (0,) + self.shape[dim + 1 :], self.dtype)
     return b.narrow(self, dim, start, size, step)
 
 
@@ -207,7 +204,7 @@ def stack(b: Builder, tensors, dim=0):
 @converts("aten.roll.default", to="tensor.extract_slice, tensor.concat")
 def roll(b: Builder, self, shifts, dims=()):
     if not dims:
-        raise CannotImport("roll without dims: name the dimensions")
+        return b.reshape(roll(b, b.reshape(self, [self.size]), shifts, [0]), self.shape)
     x = self
     for shift, dim in zip(shifts, dims):
         size = x.shape[dim % x.rank]
