@@ -130,7 +130,7 @@ def test_orders_and_kinds_of_mappings():
         ({"pair": [torch.ones(4, 4)]}, r"found \[\*\], wanted \(\*, {'k': \*}\)"),
         ({"pair": (torch.ones(4, 4), {"j": 1})}, r"found \(\*, {'j': 1}\), wanted"),
         ({"pair_0": torch.ones(4, 4)}, "has 'pair_0' twice, beside 'pair'"),
-        ({"reduction": "sum"}, "the array 'reduction' has elements of type str"),
+        ({"reduction": "sum"}, "the array 'reduction' is the text 'sum', wanted"),
     ],
 )
 def test_other_batches_are_refused(change, words):

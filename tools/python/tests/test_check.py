@@ -106,6 +106,13 @@ def test_what_agrees(name):
     assert zero.check(module.train(), batch).startswith("2 updates are PyTorch's: the losses, ")
 
 
+def test_within_modes_without_gradients():
+    module, batch = net()
+    for mode in (torch.inference_mode, torch.no_grad):
+        with mode():
+            assert zero.check(module, batch).startswith("2 updates are PyTorch's")
+
+
 def test_says_what_was_compared():
     module, batch = net()
     assert zero.check(module, batch, outputs=["logits"]) == (

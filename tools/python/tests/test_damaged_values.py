@@ -258,6 +258,9 @@ def test_universal(stage_0, tmp_path):
     torch.save({"rank": 3}, place / "fp32.pt")
     with pytest.raises(CheckpointError, match="fp32.pt: has no tensor: it is of an unknown layout"):
         read_universal(str(folder))
+    (place / "fp32.pt").unlink()
+    with pytest.raises(CheckpointError, match="a.weight: has no fp32.pt of the parameter"):
+        read_universal(str(folder))
 
 
 @pytest.mark.parametrize("name", ["__metadata__", "", 5, None, "\ud800"])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 import zero
 from zero.importer.convert.registry import converts
@@ -61,10 +64,11 @@ def without_gradients(w, x):
             lambda w, x: (w * (x.long() @ x.long())).sum(),
             "a product of matrices of torch.int64: convert them to floats, as by .float(), first",
         ),
-        (lambda w, x: (w[:0] * torch.ones(0, 4)).sum() + w.sum(), "a constant without elements"),
         (lambda w, x: torch.linalg.qr(w, mode="r")[1].mean(), "use the mode 'reduced'"),
-        (lambda w, x: w.mean() + (w * x)[:, 4:].sum(), "a maximum of a tensor without elements"),
-        (lambda w, x: (w[:, :0] @ x[:0]).mean() + w.mean(), "of a tensor without elements"),
+        (
+            lambda w, x: (w[:, :0] @ x[:0]).mean() + w.mean(),
+            "a tensor<4x0xf32> has no elements, and some are wanted here: leave it out",
+        ),
         (lambda w, x: nn.functional.mse_loss(w, x.double()), "a maximum in float64"),
         (
             lambda w, x: torch.linalg.qr(w[:, :2], mode="complete")[0].mean(),
@@ -144,8 +148,6 @@ def without_gradients(w, x):
             lambda w, x: F.nll_loss(w.log_softmax(1), x[0].long(), x[1]),
             "nll_loss with class weights: use cross_entropy",
         ),
-        (lambda w, x: w.roll(1).sum(), "roll without dims: name the dimensions"),
-        (lambda w, x: w[:0].reshape(0).sum() + w.sum(), "a tensor without elements"),
     ],
 )
 def test_operations(function, words):
@@ -156,6 +158,9 @@ def test_inputs():
     part = torch.randn(4, 4, dtype=torch.complex64)
     words = refusal(Module(lambda w, x: (w * x.real).mean()), x=part)
     assert "the input 'x' is complex: give its parts as floats" in words
+    for kind in (torch.uint16, torch.uint64, torch.float8_e4m3fn):
+        words = refusal(Module(lambda w, x: (w * x.float()).mean()), x=torch.ones(4, 4).to(kind))
+        assert f"the input 'x' is of {kind}, which has no counterpart: give it in a type" in words
     with pytest.raises(zero.Error, match="forward's arguments to tensors, and a tuple was given"):
         zero.compile(Module(lambda w, x: (w * x).mean()), (torch.randn(4, 4),))
 
@@ -284,7 +289,124 @@ def test_parameters():
     assert "module.float()" in refusal(Module(lambda w, x: w.sum(), torch.bfloat16))
     module = Module(lambda w, x: (w @ x).mean())
     module.part = nn.Parameter(module.w.data[1:])
-    assert "parts of one tensor" in refusal(module)
+    assert "'w' and 'part' are parts of one tensor" in refusal(module)
+    module.part = nn.Parameter(module.w.data.T)
+    assert "'w' and 'part' are parts of one tensor, or have it in two layouts" in refusal(module)
+    module.part = nn.Parameter(module.w.data, requires_grad=False)
+    assert "'part', which is frozen, shares the memory of 'w'" in refusal(module)
+    module.part = nn.Parameter(torch.ones(1, 4).expand(4, 4))
+    assert "'part', of strides [0, 1], share memory" in refusal(module)
+    module.part = nn.Parameter(torch.ones(4))
+    module.part.untyped_storage().resize_(4)
+    assert "'part' has no memory for its 4 elements" in refusal(module)
+    with FakeTensorMode():
+        module.part = nn.Parameter(torch.ones(4))
+    assert "'part' is a FakeTensor, which has no values" in refusal(module)
+
+
+class Sharing(nn.Module):
+    """Keeps the memory of its layer's weight beside it, as what `keep` makes of both."""
+
+    def __init__(self, keep):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+        self.read = keep(self, self.layer.weight)
+
+    def forward(self, x):
+        return (self.layer(x) @ self.read()).square().mean()
+
+
+def as_buffer(module, weight):
+    module.register_buffer("table", weight.data.T[1:3])
+    return lambda: module.table.T
+
+
+def as_attribute(module, weight):
+    module.table = weight.detach()
+    return lambda: module.table
+
+
+def in_a_list(module, weight):
+    module.tables = [weight]
+    return lambda: module.tables[0]
+
+
+def in_a_closure(module, weight):
+    return lambda: weight
+
+
+KEPT = {
+    as_buffer: "the buffer 'table' shares the memory of 'layer.weight'",
+    as_attribute: "the tensor 'table' shares the memory of 'layer.weight'",
+    in_a_list: "the tensor 'tables.0' shares the memory of 'layer.weight'",
+    in_a_closure: "the tensor 'read.weight' shares the memory of 'layer.weight'",
+}
+
+
+@pytest.mark.parametrize("keep", KEPT, ids=lambda keep: keep.__name__)
+def test_constants_that_training_would_change(keep):
+    module = Sharing(keep)
+    assert KEPT[keep] in refusal(module)
+    # What is frozen stays a constant.
+    module.layer.weight.requires_grad_(False)
+    assert "2 parameters" in zero.check(module, {"x": torch.randn(4, 4)})
+
+
+@contextlib.contextmanager
+def autocast_on(device: str):
+    """On whether there is such a device or not."""
+    torch.set_autocast_enabled(device, True)
+    try:
+        yield
+    finally:
+        torch.set_autocast_enabled(device, False)
+
+
+@contextlib.contextmanager
+def default_device(device: str):
+    torch.set_default_device(device)
+    try:
+        yield
+    finally:
+        torch.set_default_device(None)
+
+
+@pytest.mark.parametrize(
+    "entered, words",
+    [
+        (lambda: torch.autocast("cpu", torch.bfloat16), "autocast is on for cpu"),
+        (lambda: autocast_on("cuda"), "autocast is on for cuda"),
+        (FakeTensorMode, "a FakeTensorMode is active"),
+        (lambda: torch.device("meta"), "the default device is meta"),
+        (lambda: default_device("meta"), "the default device is meta"),
+    ],
+)
+def test_what_a_module_is_imported_in(entered, words):
+    module, batch = Module(lambda w, x: (w @ x).mean()), {"x": torch.randn(4, 4)}
+    with entered(), pytest.raises(zero.CannotImport, match=words):
+        zero.export(module, batch)
+    assert zero.export(module, batch).inputs == ["x"]
+
+
+def test_the_default_type_is_told():
+    module = Module(lambda w, x: (w @ torch.arange(4.0)).mean())
+    assert "default dtype" not in refusal(Module(branch))
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert "What forward makes is torch.float64, the default dtype" in refusal(module)
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.filterwarnings("ignore:.*deprecated")
+def test_kinds_of_modules():
+    assert "found a function, wanted a torch.nn.Module" in refusal(lambda x: x)
+    assert "the module is one of TorchScript" in refusal(torch.jit.script(nn.Linear(4, 4)))
+    module = nn.Sequential(nn.utils.parametrizations.spectral_norm(nn.Linear(4, 4)))
+    text = refusal(module)
+    assert "module '0.parametrizations.weight.0': spectral_norm moves its vectors" in text
+    module = nn.Sequential(nn.utils.spectral_norm(nn.Linear(4, 4)))
+    assert "module '0': spectral_norm moves its vectors" in refusal(module)
 
 
 @pytest.mark.parametrize("calls", (0, 1))

@@ -13,6 +13,7 @@ import pytest
 import torch
 from models import MODELS
 from safetensors.torch import load_file, save_file
+from torch._subclasses.fake_tensor import FakeTensorMode
 from training import run, tool
 
 import zero
@@ -310,11 +311,34 @@ def test_micro_batches_may_come_one_by_one(mlp):
     assert mlp.evaluate(parts) == mlp.evaluate(batch)
 
 
+class OnlyErrors:
+    def __array__(self, *words, **settings):
+        raise KeyError("no array")
+
+
+class Elsewhere(torch.Tensor):
+    """Says that it is on a GPU."""
+
+    device = torch.device("cuda:0")
+    __module__ = "torch"
+
+
+FREED = torch.zeros(4, 3)
+FREED.untyped_storage().resize_(4)
+with FakeTensorMode():
+    FAKE = torch.zeros(4, 3)
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"z": numpy.zeros(1)}, "no such input; its inputs are 'x', 'y'"),
-        ({"x": torch.zeros(4, 3, device="meta")}, "device meta, wanted the CPU: call .cpu()"),
+        ({"x": torch.zeros(4, 3, device="meta")}, "device meta that has no values"),
+        ({"x": FAKE}, "a FakeTensor on the device cpu that has no values"),
+        ({"x": FREED}, "a Tensor on the device cpu that has no values"),
+        ({"x": torch.zeros(4, 3).as_subclass(Elsewhere)}, "device cuda:0, wanted the CPU: call"),
+        ({"x": torch.nested.nested_tensor([torch.zeros(3)])}, "'x' is a nested tensor"),
         ({"x": numpy.full((4, 3), 1e300)}, "float64 has a finite value that is too large"),
         ({"x": torch.full((4, 3), -1e300, dtype=torch.float64)}, "too large for float32"),
         ({"x": numpy.zeros((4, 3), "i4")}, "elements of type i32, wanted f32"),
@@ -326,8 +350,12 @@ def test_micro_batches_may_come_one_by_one(mlp):
         ({"x": [numpy.ma.masked_array(numpy.zeros(3, "f4"), mask=True)] * 4}, "a masked array"),
         ({"x": torch.zeros(4, 3).to_sparse()}, "layout torch.sparse_coo, wanted a dense one"),
         ({"x": [[1.0], [1.0, 2.0]]}, "the array 'x' cannot be read"),
-        ({"x": object()}, "elements of type object"),
-        ({"x": None}, "elements of type object"),
+        ({"x": object()}, "the array 'x' has objects of Python, wanted elements of"),
+        ({"x": numpy.array(["a"])}, "the array 'x' has text, wanted elements of"),
+        ({"x": numpy.zeros(4, "M8[s]")}, "elements of type datetime64"),
+        ({"x": OnlyErrors()}, "'x' cannot be read: KeyError: 'no array'"),
+        ({"x": None}, "the array 'x' is None, wanted numbers: give an array"),
+        ({"x": b"text"}, "the array 'x' is the text b'text', wanted numbers"),
         ({"x": numpy.zeros((4, 2), "f4")}, r"shape \[4, 2\], wanted samples of shape \[3\]"),
         ({"x": numpy.zeros((3, 3), "f4")}, "3 samples, wanted whole micro-batches of 2"),
         ({"x": numpy.zeros((2, 3), "f4")}, "inputs disagree"),

@@ -1,10 +1,13 @@
 """The weights of a run in the module, and from there in a folder of transformers."""
 
+import pickle
+
 import pytest
 import torch
 from models import MODELS, VOCABULARY
 from safetensors.torch import load_file, save_file
-from training import run, tool, train
+from torch._subclasses.fake_tensor import FakeTensorMode
+from training import compare, run, tool, train
 
 import zero
 
@@ -26,6 +29,26 @@ def test_round_trip(name, tmp_path):
     loaded = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "folder").eval()
     assert loaded(**batch).logits.equal(result.logits)
     assert result.logits.shape[-1] == VOCABULARY
+
+
+class Named(torch.nn.Module):
+    """Names that are words of Python, or no names there."""
+
+    def __init__(self):
+        super().__init__()
+        self.parts = torch.nn.ModuleDict({"in": torch.nn.Linear(4, 3), "a'\n\"b": torch.nn.Tanh()})
+        self.w = torch.nn.ParameterDict({"lambda": torch.randn(3), "c d\\": torch.randn(3)})
+        self.register_buffer("class", torch.randn(3))
+
+    def forward(self, x):
+        first, last = self.parts.values()
+        y = last(first(x)) * self.w["lambda"] + self.w["c d\\"] + getattr(self, "class")
+        return (y * y).mean()
+
+
+def test_any_names(tmp_path):
+    torch.manual_seed(3)
+    compare(Named(), {"x": torch.randn(2, 4)}, tmp_path)
 
 
 class Buffered(torch.nn.Module):
@@ -106,6 +129,101 @@ class Masked(torch.nn.Module):
 
 def test_infinite_weights():
     assert "2 parameters" in zero.check(Masked(), {"x": torch.randn(4, 4)})
+
+
+def test_values_are_those_of_now(tmp_path):
+    """Whatever has replaced the module's tensors since it was imported."""
+    module, batch = Buffered(), {"x": torch.arange(6)}
+    model = zero.export(module, batch)
+
+    def replaced(name, value):
+        owner, _, leaf = name.rpartition(".")
+        setattr(module.get_submodule(owner), leaf, value)
+        model.save_weights(tmp_path / "w.safetensors")
+        return load_file(tmp_path / "w.safetensors")
+
+    module.load_state_dict({n: v + 1 for n, v in module.state_dict().items() if n != "mask"}, False)
+    wanted = {n: v.clone() for n, v in module.state_dict().items() if n in model.parameters}
+    module.load_state_dict(
+        {n: v.clone() for n, v in module.state_dict().items()}, strict=False, assign=True
+    )
+    module.head.weight = module.table.weight
+    found = replaced("norm.running_mean", torch.full((4,), 5.0))
+    assert found.pop("norm.running_mean").equal(torch.full((4,), 5.0))
+    assert all(value.equal(wanted[name]) for name, value in found.items())
+    copied = pickle.loads(pickle.dumps(model))
+    assert copied.module is None and all(
+        value.equal(model.parameters[name]) for name, value in copied.parameters.items()
+    )
+
+    def refusal(name, value) -> str:
+        before = module.get_submodule(name.rpartition(".")[0]), name.rpartition(".")[2]
+        kept = getattr(*before)
+        with pytest.raises(zero.CannotImport) as caught:
+            replaced(name, value)
+        setattr(*before, kept)
+        return str(caught.value)
+
+    own = torch.nn.Parameter(torch.ones(8, 4))
+    assert "'head.weight' was 'table.weight' when the module" in refusal("head.weight", own)
+    wide = torch.nn.Parameter(torch.ones(5))
+    assert "'norm.weight' is [5] of torch.float32, and was [4]" in refusal("norm.weight", wide)
+    assert "no 'norm.bias' any more" in refusal("norm.bias", None)
+    assert "'mask' has changed since" in refusal("mask", torch.zeros(4))
+    assert "'mask' has changed since" in refusal("mask", None)
+    freed = torch.nn.Parameter(torch.ones(4))
+    freed.untyped_storage().resize_(0)
+    assert "'norm.weight' has no memory for its 4 elements" in refusal("norm.weight", freed)
+    model.save_weights(tmp_path / "w.safetensors")
+
+
+class Pair(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(4, 3), torch.nn.Linear(3, 1)
+
+    def forward(self, x):
+        return self.second(self.first(x).tanh()).square().mean()
+
+
+def test_loading_into_other_modules():
+    """All that cannot be written is found before the first tensor is."""
+    batch = {"x": torch.randn(2, 4)}
+    wrapped = torch.compile(torch.nn.DataParallel(Pair()), backend="eager")
+    module = Pair()
+    with zero.compile(module, batch, check=False, threads=1) as step:
+        step(batch)
+        step.load_into(wrapped)
+        inside = dict(wrapped._orig_mod.module.named_parameters())
+        assert all((inside[n].detach().numpy() == step.parameter(n)).all() for n in inside)
+        with pytest.raises(zero.CannotImport, match="has no 'other.weight'"):
+            step.load_into(torch.nn.ModuleDict({"other": torch.nn.Linear(4, 3)}))
+
+        def refusal(weight) -> str:
+            module.second.weight = torch.nn.Parameter(weight)
+            before = module.first.weight.detach().clone()
+            with pytest.raises(zero.CannotImport) as caught:
+                step.load_into(module)
+            assert module.first.weight.equal(before)
+            return str(caught.value)
+
+        assert "'second.weight' of the module is on the meta device" in refusal(
+            torch.ones(1, 3, device="meta")
+        )
+        assert "'second.weight' of the module, of strides [1, 0], share memory" in refusal(
+            torch.ones(1, 1).expand(1, 3)
+        )
+        with FakeTensorMode():
+            fake = torch.ones(1, 3)
+        assert "is a FakeTensor and takes no values: call module.to_empty" in refusal(fake)
+        with torch.inference_mode():
+            module = Pair()
+        step.load_into(module)
+        assert (module.first.weight.detach().numpy() == step.parameter("first.weight")).all()
+    with zero.compile(wrapped, batch, check=False, threads=1) as step:
+        module = Pair()
+        step.load_into(module)
+        assert all(value.equal(inside[name]) for name, value in module.named_parameters())
 
 
 def test_refusals(tmp_path):

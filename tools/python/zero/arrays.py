@@ -8,7 +8,7 @@ from typing import Any, Mapping, Sequence
 
 import numpy
 
-from zero.errors import ArgumentError
+from zero.errors import ArgumentError, Error
 from zero.library import Array, Gradient
 
 # By the names of NumPy's types, which PyTorch's share.
@@ -26,6 +26,7 @@ TYPES = {
 NAMES = {number: name for name, number in TYPES.items()}
 # Of these an input of integers takes what fits it, as files of data do.
 _INTEGERS = ("bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))
+_NO_NUMBERS = {"object": "objects of Python", "str": "text", "bytes": "text"}
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
@@ -40,10 +41,11 @@ class View:
                 self._from_torch(name, value, wanted)
             else:
                 self._from_numpy(name, value, wanted)
-        except (BufferError, RuntimeError, TypeError, ValueError) as error:
-            if isinstance(error, ArgumentError):
-                raise
-            raise ArgumentError(f"the array '{name}' cannot be read: {error}") from None
+        except (Error, MemoryError):
+            raise
+        except Exception as error:  # An array of the caller's own class raises anything.
+            kind = type(error).__name__
+            raise ArgumentError(f"the array '{name}' cannot be read: {kind}: {error}") from None
         self.shape = tuple(self.shape)
 
     def _from_torch(self, name, value, wanted):
@@ -122,19 +124,38 @@ def check_name(name: Any, whose: str, wanted: str) -> None:
 def check_array(name: Any, value: Any) -> None:
     """Throws where the name is no text, or the array has elements that are not there."""
     check_name(name, "the batch has", "an input")
+    if value is None or isinstance(value, (str, bytes)):
+        found = "None" if value is None else f"the text {value[:20]!r}"
+        raise ArgumentError(f"the array '{name}' is {found}, wanted numbers: give an array")
     parts = value if isinstance(value, (list, tuple)) else [value]
     if any(isinstance(part, numpy.ma.MaskedArray) for part in parts):
         raise ArgumentError(
             f"the array '{name}' is a masked array, and what is masked has no values: call "
             ".filled(value), or give the mask as an input of its own"
         )
-    # Whatever stands for elements that are not stored, such as sparse and masked tensors.
-    layout = str(getattr(value, "layout", "torch.strided")) if _is_torch(value) else ""
-    if type(value).__name__ == "MaskedTensor" or layout not in ("", "torch.strided"):
+    for part in parts:
+        if _is_torch(part):
+            _check_tensor(name, part)
+
+
+def _check_tensor(name: str, value: Any) -> None:
+    """Throws for whatever stands for elements that are not stored, such as a sparse tensor."""
+    from zero.memory import is_there
+
+    kind, layout = type(value).__name__, str(getattr(value, "layout", "torch.strided"))
+    if getattr(value, "is_nested", False):
         raise ArgumentError(
-            f"the array '{name}' is a {type(value).__name__} of the layout {layout}, wanted a "
-            "dense one: call .to_dense(), or give values and mask as two inputs"
+            f"the array '{name}' is a nested tensor, whose rows differ in length: call "
+            ".to_padded_tensor(value)"
         )
+    if kind == "MaskedTensor" or layout != "torch.strided":
+        raise ArgumentError(
+            f"the array '{name}' is a {kind} of the layout {layout}, wanted a dense one: call "
+            ".to_dense(), or give values and mask as two inputs"
+        )
+    if kind == "FakeTensor" or value.device.type == "meta" or not is_there(value):
+        found = f"a {kind} on the device {value.device}"
+        raise ArgumentError(f"the array '{name}' is {found} that has no values: give it some")
 
 
 def _is_unicode(text: str) -> bool:
@@ -186,8 +207,9 @@ def _is_torch(value) -> bool:
 
 def _number(name: str, kind: str) -> int:
     if kind not in TYPES:
+        found = _NO_NUMBERS.get(kind.rstrip("0123456789"), f"elements of type {kind}")
         raise ArgumentError(
-            f"the array '{name}' has elements of type {kind}, wanted one of {', '.join(TYPES)}"
+            f"the array '{name}' has {found}, wanted elements of type {', '.join(TYPES)}"
         )
     return TYPES[kind]
 

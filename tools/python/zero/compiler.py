@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import json
 import logging
 import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
-from typing import Any, Mapping, Sequence
+from typing import Any, Iterator, Mapping, Sequence
 
-from zero.errors import Error
+from zero.errors import ArgumentError, Error
 from zero.step import Step
 
 
@@ -85,9 +88,10 @@ def compile(
 
     Raises CompileError with the compiler's message.
     """
-    if isinstance(outputs, str):
-        outputs = (outputs,)
-    with tempfile.TemporaryDirectory(prefix="zero-") as scratch:
+    _check_options(run)
+    outputs = (outputs,) if isinstance(outputs, str) else outputs
+    flags = _flags({"ranks": ranks, "stage": stage, "mesh": mesh}, deterministic, given_gradients)
+    with _files_told(), tempfile.TemporaryDirectory(prefix="zero-") as scratch:
         folder = pathlib.Path(scratch)
         module = model
         model, source, weights = _source_of(model, batch, outputs, weights, folder)
@@ -96,14 +100,7 @@ def compile(
         command = [find_tool("zero-compile"), source, "--emit=shared", "-o", library]
         if config is not None:
             command += ["--config", _config_path(config, folder)]
-        for flag, value in (("ranks", ranks), ("stage", stage), ("mesh", mesh)):
-            if value is not None:
-                command.append(f"--{flag}={value}")
-        if deterministic:
-            command.append("--deterministic")
-        if given_gradients is not None:
-            command.append(f"--set=zero.given_gradients={given_gradients}")
-        done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+        done = _run([*command, *flags, *options], library)
         remarks, said = done.stderr.replace(f"{scratch}{os.sep}", "").strip(), ""
         if done.returncode != 0:
             remarks, said = _parted(remarks)
@@ -122,6 +119,67 @@ def compile(
     step.check = compared
     step.remarks = remarks
     return step
+
+
+def _flags(values: Mapping[str, Any], deterministic: bool, given: str | None) -> list[str]:
+    flags = [f"--{flag}={value}" for flag, value in values.items() if value is not None]
+    if deterministic:
+        flags.append("--deterministic")
+    if given is not None:
+        flags.append(f"--set=zero.given_gradients={given}")
+    return flags
+
+
+def _check_options(given: Mapping[str, Any]) -> None:
+    """Throws where something is given that neither `compile` nor a run takes."""
+    from zero.names import nearest
+
+    known = {name: 0 for each in (compile, Step) for name in inspect.signature(each).parameters}
+    known = [name for name in known if name not in ("path", "run")]
+    for name in given:
+        if name not in known:
+            raise ArgumentError(
+                f"compile has no option '{name}'{nearest(name, known)}: give one of "
+                f"{', '.join(known)}; the optimizer is a key of the configuration"
+            )
+
+
+@contextlib.contextmanager
+def _files_told() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        from zero.files import describe_error
+
+        name = f"'{os.fspath(error.filename)}': " if error.filename else ""
+        raise Error(f"the model cannot be compiled: {name}{describe_error(error)}") from error
+
+
+def _run(command: list[str], library: str) -> subprocess.CompletedProcess:
+    """Runs zero-compile, which is to write the library."""
+    before = _identity(library)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 0 and _identity(library) in (None, before):
+        # The system then keeps no child's status, and a child that failed has none.
+        ignored = signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN
+        advice = (
+            ": SIGCHLD is ignored, so that nobody learns how it ended; call "
+            "signal.signal(signal.SIGCHLD, signal.SIG_DFL) before"
+        )
+        raise CompileError(
+            f"zero-compile wrote no library '{library}'{advice if ignored else ''}"
+            f"{os.linesep if done.stderr else ''}{done.stderr.strip()}"
+        )
+    return done
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Another one for a file that was written since."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
 
 
 def _parted(text: str) -> tuple[str, str]:

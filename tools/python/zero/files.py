@@ -12,6 +12,10 @@ from typing import IO, Any
 # As the runtime has it for its own files (runtime/program/Nesting.h).
 MOST_NESTING = 100
 _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+_ADVICE = {
+    errno.EFBIG: ": raise the limit on the size of files (ulimit -f)",
+    errno.EMFILE: ": close some, or raise the limit on open files (ulimit -n)",
+}
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a pipe"),
@@ -44,9 +48,8 @@ def open_file(path: str | os.PathLike, mode: str = "rb", **settings) -> IO[Any]:
 
 
 def describe_error(error: OSError) -> str:
-    """Why it failed, with advice where the limit on the size of files was met."""
-    advice = ": raise the limit on the size of files (ulimit -f)"
-    return f"{error.strerror}{advice if error.errno == errno.EFBIG else ''}"
+    """Why it failed, with advice where a limit was met."""
+    return f"{error.strerror or error}{_ADVICE.get(error.errno, '')}"
 
 
 def parse_json(text: str | bytes) -> Any:

@@ -8,6 +8,7 @@ import tempfile
 from ctypes import POINTER, c_char_p, c_double, c_float, c_int32, c_int64, c_size_t, c_uint64
 
 from zero.errors import ArgumentError, Error, StateError
+from zero.files import describe_error
 
 API_VERSION = 8
 
@@ -175,27 +176,39 @@ class Library:
     without the interpreter's lock and raises what it reports."""
 
     def __init__(self, path: str | os.PathLike):
-        path = os.path.abspath(os.fspath(path))
+        path = _absolute(os.fspath(path))
         try:
             # A library that is loaded is found again by its name, also where
             # the file is another one by now; a new name finds the file.
             with tempfile.TemporaryDirectory(prefix="zero-") as folder:
                 link = os.path.join(folder, "step.so")
                 os.symlink(path, link)
-                self._library = ctypes.CDLL(link)
-            version = self._library.zero_api_version()
-        except (OSError, AttributeError) as error:
-            raise Error(f"'{path}' is no library of zero-compile --emit=shared: {error}") from None
-        if version < API_VERSION:
-            raise Error(
-                f"'{path}' has version {version} of the interface, wanted {API_VERSION}: "
-                "compile the model again"
-            )
+                self._library = self._open(path, link)
+        except OSError as error:
+            raise Error(f"'{path}' cannot be loaded: {describe_error(error)}") from None
+        self._check_version(path)
         for name, arguments in _FUNCTIONS.items():
             getattr(self._library, name).argtypes = arguments
         self._library.zero_last_error.restype = c_char_p
         self._library.zero_run_destroy.argtypes = [_RUN]
         self._library.zero_run_destroy.restype = None
+
+    def _open(self, path: str, link: str) -> ctypes.CDLL:
+        try:
+            return ctypes.CDLL(link)
+        except OSError as error:
+            raise Error(_no_library(path, error)) from None
+
+    def _check_version(self, path: str) -> None:
+        try:
+            version = self._library.zero_api_version()
+        except AttributeError as error:
+            raise Error(_no_library(path, error)) from None
+        if version < API_VERSION:
+            raise Error(
+                f"'{path}' has version {version} of the interface, wanted {API_VERSION}: "
+                "compile the model again"
+            )
 
     def call(self, function: str, *arguments) -> None:
         status = getattr(self._library, function)(*arguments)
@@ -205,3 +218,17 @@ class Library:
 
     def destroy(self, run) -> None:
         self._library.zero_run_destroy(run)
+
+
+def _absolute(path: str) -> str:
+    try:
+        return os.path.abspath(path)
+    except FileNotFoundError:
+        raise Error(
+            f"'{path}' is relative to the working directory, which was deleted: give an "
+            "absolute path"
+        ) from None
+
+
+def _no_library(path: str, error: Exception) -> str:
+    return f"'{path}' is no library of zero-compile --emit=shared: {error}"

@@ -12,9 +12,10 @@ class Progress:
 
     def __init__(self, steps: int | None, unit: str, units: int, enabled: bool, stream=None):
         self.steps, self.unit, self.units = steps, unit, units
-        self.enabled = enabled
         self.stream = stream or sys.stderr
-        self.terminal = enabled and self.stream.isatty()
+        # A program without a console, such as one of pythonw, has no standard error.
+        self.enabled = enabled and self.stream is not None
+        self.terminal = self.enabled and self.stream.isatty()
         self.seconds = self.last = 0.0
         self.drawn = False
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import tempfile
-import threading
 import warnings
 from numbers import Integral, Real
 from typing import Any, Iterable, Iterator, Mapping, Sequence, Union
@@ -35,6 +34,7 @@ from zero.library import (
     TensorInfo,
     UpdateInfo,
 )
+from zero.locks import OfProcess
 from zero.names import nearest
 from zero.prediction import Completed
 from zero.progress import Progress
@@ -90,7 +90,7 @@ class Step:
         # rises as a call returns.
         self._run = ctypes.c_void_p()
         self._report = UpdateInfo()
-        self._lock = threading.RLock()
+        self._lock = OfProcess("run")
         self._seed = seed = whole_number("seed", seed, 2**64)
         threads = whole_number("threads", threads, 2**31)
         self_check = whole_number("self_check", self_check, 2**63)
@@ -554,6 +554,8 @@ class Step:
 
     def close(self) -> None:
         """Ends the run and frees its memory, once no other thread uses it."""
+        if self._lock.is_elsewhere():
+            return  # whose threads are not here to be ended
         with self._lock:
             run, self._run = self._run, ctypes.c_void_p()
             if run:

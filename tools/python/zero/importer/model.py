@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import threading
 from dataclasses import dataclass, field
 from typing import Any, Sequence
 
@@ -22,10 +21,18 @@ from zero.importer.evaluation import Evaluated
 from zero.importer.generators import generators_kept
 from zero.importer.layers import Differ, Repeated, find_repeated
 from zero.importer.modes import is_trained
-from zero.importer.parameters import Parameters
+from zero.importer.parameters import Parameters, check_memory, key_of
 from zero.importer.recognize import simplify
 from zero.importer.step import StepWriter
 from zero.importer.stored import saved_buffers, stored_buffers, stored_tensors
+from zero.importer.surroundings import (
+    default_type_told,
+    refuse_kinds,
+    refuse_modes,
+    refuse_shared_memory,
+)
+from zero.locks import OneAtATime
+from zero.memory import is_there
 
 
 @dataclass(repr=False)
@@ -48,8 +55,8 @@ class Model:
     buffers: dict[str, str | None] = field(default_factory=dict)
     # Of the example batch.
     form: BatchForm = field(default_factory=BatchForm)
-    # The module's own buffers, which are to stay as they were.
-    saved: dict[str, torch.Tensor] = field(default_factory=dict)
+    # Whose parameters have the values of now, and whose buffers are to stay as they were.
+    module: nn.Module | None = None
 
     def __repr__(self) -> str:
         elements = sum(value.numel() for value in self.parameters.values())
@@ -67,24 +74,65 @@ class Model:
             self.save_weights(weights)
 
     def save_weights(self, path: str | os.PathLike) -> None:
-        """Writes the parameters, each storage once under its first name."""
+        """Writes the parameters, each storage once under its first name, with the values that
+        the module has now."""
+        self.take_values()
         missing = [name for name, value in self.parameters.items() if value.is_meta]
         if missing:
             raise CannotImport(
                 f"the parameter '{missing[0]}' is on the meta device and has no values to save"
             )
-        self._check_buffers()
         tensors = {name: value.contiguous().cpu() for name, value in self.parameters.items()}
         save_file(tensors, os.fspath(path), metadata={"format": "pt"})
 
-    def _check_buffers(self) -> None:
-        """Parameters have the values of now, and constants those of the import."""
+    def take_values(self) -> None:
+        """Parameters have the values of now, and constants those of the import. Raises
+        CannotImport where the module has another form by now."""
+        if self.module is None:
+            return
+        tensors = dict(self.module.named_parameters(remove_duplicate=False))
+        tensors |= self.module.named_buffers(remove_duplicate=False)
+        found = {name: tensors.get(name) for name in self.parameters}
+        for name, value in found.items():
+            _check_form(name, value, self.parameters[name])
+        for alias, name in self.aliases.items():
+            if alias not in tensors or key_of(tensors[alias]) != key_of(tensors[name]):
+                raise CannotImport(
+                    f"'{alias}' was '{name}' when the module was imported, and is another tensor "
+                    "now: import it again"
+                )
+        saved = saved_buffers(self.module)
         for name, digest in self.buffers.items():
-            if digest is not None and digest != digest_of(bytes_of(self.saved[name])):
+            if digest is not None and not _has_digest(saved.get(name), digest):
                 raise CannotImport(
                     f"the buffer '{name}' has changed since the module was imported, and the "
                     "model has its values as constants: import it again"
                 )
+        self.parameters = {name: value.detach() for name, value in found.items()}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A module may be one that cannot be pickled. What is copied keeps its values.
+        self.take_values()
+        return {**vars(self), "module": None}
+
+
+def _check_form(name: str, now: torch.Tensor | None, before: torch.Tensor) -> None:
+    """Raises CannotImport where a parameter is not what it was, but for its values."""
+    if now is None:
+        raise CannotImport(
+            f"the module has no '{name}' any more, which it had when it was imported: import it "
+            "again"
+        )
+    if now.shape != before.shape or now.dtype != before.dtype:
+        raise CannotImport(
+            f"'{name}' is {list(now.shape)} of {now.dtype}, and was {list(before.shape)} of "
+            f"{before.dtype} when the module was imported: import it again"
+        )
+    check_memory(name, now)
+
+
+def _has_digest(value: torch.Tensor | None, digest: str) -> bool:
+    return value is not None and is_there(value) and digest_of(bytes_of(value)) == digest
 
 
 def _pretrained(text: str) -> str:
@@ -111,8 +159,11 @@ def export(
     Unless it `traces_all_layers`, layers of one structure are traced a few times
     (`zero.importer.layers`): for modules whose forward treats them alike.
     """
+    refuse_kinds(module)
+    refuse_lazy(module)
+    refuse_modes(module)
     repeated = None if traces_all_layers else find_repeated(module)
-    with _ONE_AT_A_TIME:
+    with _ONE_AT_A_TIME, default_type_told():
         if repeated:
             with contextlib.suppress(CannotImport, Differ):
                 return _export(module, batch, tuple(outputs), repeated)
@@ -120,17 +171,19 @@ def export(
 
 
 # Tracing changes what PyTorch has for all threads.
-_ONE_AT_A_TIME = threading.RLock()
+_ONE_AT_A_TIME = OneAtATime("imported a model")
 
 
 def _export(
     module: nn.Module, batch: dict[str, Any], outputs: tuple[str, ...], repeated: Repeated | None
 ) -> Model:
-    refuse_lazy(module)
     parameters = Parameters(module)
     with repeated.shortened() if repeated else contextlib.nullcontext(), generators_kept():
         captured = capture(module, batch, outputs)
         evaluated = Evaluated(module, batch, outputs, captured)
+    for traced in (captured, evaluated.captured):
+        if traced:
+            refuse_shared_memory(module, parameters, traced)
     if repeated and captured.averages:
         raise Differ  # Each layer has its own, which is found as it is traced.
     simplify(captured)
@@ -151,5 +204,5 @@ def _export(
         evaluated.remark,
         buffers,
         captured.form.of(module.forward),
-        saved_buffers(module),
+        module,
     )

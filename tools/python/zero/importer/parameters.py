@@ -7,9 +7,11 @@ from typing import Iterable
 
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensor
 
 from zero.importer.errors import CannotImport
 from zero.importer.text import decimal, symbol, tensor_type
+from zero.memory import is_there, layout_of, meets_itself, storage_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +59,17 @@ class Parameter:
 
 def key_of(parameter: torch.Tensor):
     """Equal for two parameters that are one."""
-    if parameter.is_meta:
-        return id(parameter)
-    return parameter.untyped_storage().data_ptr(), parameter.storage_offset(), parameter.shape
+    storage = storage_of(parameter)
+    return (storage, *layout_of(parameter)) if storage else id(parameter)
+
+
+def check_memory(name: str, value: torch.Tensor) -> None:
+    """Raises CannotImport where the elements of a tensor of a module are not there."""
+    if not is_there(value):
+        raise CannotImport(
+            f"'{name}' has no memory for its {value.numel()} elements, as its storage was resized "
+            "or freed: give it values first"
+        )
 
 
 def module_tensors(module: nn.Module, known: Iterable[str]) -> dict[str, torch.Tensor]:
@@ -80,12 +90,13 @@ class Parameters:
         self.by_name: dict[str, Parameter] = {}
         first: dict = {}
         for name, value in module.named_parameters(remove_duplicate=False):
-            key = key_of(value)
-            if key not in first:
-                if is_imported:
-                    self._check(name, value)
-                first[key] = Parameter(name, value.detach(), not value.requires_grad)
-            self.by_name[name] = first[key]
+            if is_imported:
+                self._check(name, value)
+            key, frozen = key_of(value), not value.requires_grad
+            known = first.setdefault(key, Parameter(name, value.detach(), frozen))
+            if is_imported and known.frozen != frozen:
+                self._refuse_half_frozen(known, name)
+            self.by_name[name] = known
         same: dict[int, list[str]] = {}
         for name, value in module.named_buffers(remove_duplicate=False):
             same.setdefault(id(value), []).append(name)
@@ -94,25 +105,44 @@ class Parameters:
         self._refuse_overlaps(first.values())
 
     def _check(self, name: str, value: torch.Tensor) -> None:
+        if isinstance(value, FakeTensor):
+            raise CannotImport(
+                f"the parameter '{name}' is a FakeTensor, which has no values: make the module "
+                "outside of FakeTensorMode"
+            )
+        check_memory(name, value)
         if value.dtype != torch.float32:
             raise CannotImport(
                 f"the parameter '{name}' is {value.dtype}: a model is f32, and the "
                 "configuration's `bf16` or `fp16` says in what it trains; call "
                 "module.float()"
             )
+        if value.requires_grad and meets_itself(value):
+            raise CannotImport(
+                f"elements of the parameter '{name}', of strides {list(value.stride())}, share "
+                "memory, which no update can write: make it of value.clone()"
+            )
+
+    def _refuse_half_frozen(self, known: Parameter, name: str) -> None:
+        trained, frozen = (name, known.name) if known.frozen else (known.name, name)
+        raise CannotImport(
+            f"the parameter '{frozen}', which is frozen, shares the memory of '{trained}', which "
+            f"is trained: use {trained}.detach() in forward, or give each its own memory"
+        )
 
     def _refuse_overlaps(self, parameters) -> None:
-        storages: dict[int, str] = {}
+        storages: dict[int, list[Parameter]] = {}
         for parameter in parameters:
-            if parameter.data.is_meta or not parameter.data.numel():
-                continue
-            pointer = parameter.data.untyped_storage().data_ptr()
-            other = storages.setdefault(pointer, parameter.name)
-            if other != parameter.name:
-                raise CannotImport(
-                    f"the parameters '{other}' and '{parameter.name}' are parts of one "
-                    "tensor: make them one parameter, or give each its own memory"
-                )
+            storage = storage_of(parameter.data)
+            others = storages.setdefault(storage, []) if storage else []
+            for other in others:
+                if not (other.frozen and parameter.frozen):
+                    raise CannotImport(
+                        f"the parameters '{other.name}' and '{parameter.name}' are parts of one "
+                        "tensor, or have it in two layouts, as a transpose: register one, of "
+                        "which forward takes the other, or give each its own memory"
+                    )
+            others.append(parameter)
 
     def average(self, name: str, data: torch.Tensor, weight: float) -> Parameter:
         """Adds a buffer that training tracks, once, under the first of its names."""

@@ -56,7 +56,10 @@ def module_path(path: str) -> str:
 
 def shortened(file: str) -> str:
     """Relative to the installed packages, or to the working directory, which they may be in."""
-    here = os.getcwd() + os.sep
+    try:
+        here = os.getcwd() + os.sep
+    except FileNotFoundError:  # it was deleted
+        here = os.sep * 2
     for folder in (*(library + os.sep for library in LIBRARIES), here):
         if file.startswith(folder):
             return file[len(folder) :]

@@ -10,11 +10,13 @@ from typing import Callable, Mapping, Sequence
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensor
 
 from zero.checkpoints import read_checkpoint
 from zero.files import open_file
 from zero.importer.errors import CannotImport
-from zero.importer.parameters import module_tensors
+from zero.importer.parameters import check_memory, module_tensors
+from zero.memory import meets_itself
 
 
 def load_weights(module: nn.Module, path: str | os.PathLike) -> None:
@@ -44,6 +46,7 @@ def fill(
     """Copies the values into the parameters of the module, and into the buffers that are
     among them, all in `dtype` where one is given. Raises CannotImport as `load_weights`, and
     where what is finite would be infinite in 16 bits."""
+    values = _by_names_of(module, values)
     tensors = module_tensors(module, values)
     for name, data in tensors.items():
         wanted = list(data.shape)
@@ -52,6 +55,7 @@ def fill(
         if list(values[name].shape) != wanted:
             found = list(values[name].shape)
             raise CannotImport(f"{source}: '{name}' is {found}, wanted {wanted}")
+        _check_writable(name, data)
     for name, data in tensors.items():
         if data.is_floating_point() and (dtype or data.dtype) == torch.float16:
             _check_range(name, values[name].read(), torch.float16)
@@ -59,7 +63,48 @@ def fill(
         tensors = module_tensors(module.to(dtype), values)
     with torch.no_grad():
         for name, data in tensors.items():
-            data.copy_(values[name].read())
+            # What inference mode has made is written in it alone.
+            with torch.inference_mode(data.is_inference()):
+                data.copy_(values[name].read())
+
+
+def _by_names_of(module: nn.Module, values: Mapping[str, Saved]) -> Mapping[str, Saved]:
+    """The values by the names that the module has them under: torch.compile and wrappers such
+    as DataParallel put a part before those of what they wrap."""
+    own: dict[str, list[str]] = {}
+    for name in values:
+        own.setdefault(_unwrapped(name), []).append(name)
+    names = {name for name, _ in module.named_parameters(remove_duplicate=False)}
+    names |= {name for name, _ in module.named_buffers(remove_duplicate=False)}
+    found = {}
+    for name in names:
+        given = [other for other in own.get(_unwrapped(name), ()) if other not in names]
+        if name not in values and len(given) == 1:
+            found[name] = values[given[0]]
+    return {**values, **found}
+
+
+def _unwrapped(name: str) -> str:
+    parts = [part for part in name.split(".") if part != "_orig_mod"]
+    while parts[0] == "module" and len(parts) > 1:
+        del parts[0]
+    return ".".join(parts)
+
+
+def _check_writable(name: str, data: torch.Tensor) -> None:
+    """Raises CannotImport where no values can be written to it."""
+    check_memory(name, data)
+    if data.is_meta or isinstance(data, FakeTensor):
+        kind = "on the meta device" if data.is_meta else "a FakeTensor"
+        raise CannotImport(
+            f"'{name}' of the module is {kind} and takes no values: call "
+            "module.to_empty(device='cpu')"
+        )
+    if meets_itself(data):
+        raise CannotImport(
+            f"elements of '{name}' of the module, of strides {list(data.stride())}, share memory, "
+            "where no values can be written: make it of value.clone()"
+        )
 
 
 def _check_range(name: str, value: torch.Tensor, dtype: torch.dtype) -> None:

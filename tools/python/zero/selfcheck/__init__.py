@@ -84,6 +84,8 @@ def too_large(model: Model, batch: Batch) -> str:
     return ""
 
 
+# Copies have gradients, whatever the caller's mode is.
+@torch.inference_mode(False)
 def compare(module: nn.Module, batch: Batch, model: Model, outputs: tuple[str, ...]) -> str:
     if any(value.is_meta for value in model.parameters.values()):
         raise CannotCheck("its parameters are on the meta device and have no values")
