@@ -17,8 +17,8 @@ namespace mlir::zero {
 /// `stem` with a suffix, at which nothing is.
 llvm::SmallString<128> findFreePath(llvm::StringRef stem);
 
-/// Makes an empty file in the folder of temporary files. `path` is the name that
-/// was tried, also where that fails.
+/// Makes an empty file in the folder of temporary files. `path` is the name
+/// that was tried, also where that fails.
 std::error_code makeTemporaryFile(llvm::StringRef name,
                                   llvm::SmallVectorImpl<char> &path);
 
