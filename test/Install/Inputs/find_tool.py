@@ -13,6 +13,7 @@ os.environ.pop("ZERO_BIN", None)
 for name in ("zero", "zero.errors", "zero.step"):
     sys.modules[name] = types.ModuleType(name)
 sys.modules["zero.errors"].Error = RuntimeError
+sys.modules["zero.errors"].ArgumentError = ValueError
 sys.modules["zero.step"].Step = None
 spec = importlib.util.spec_from_file_location(
     "zero.compiler", sys.argv[1] + "/zero/compiler.py"
