@@ -398,15 +398,27 @@ def test_the_default_type_is_told():
         torch.set_default_dtype(torch.float32)
 
 
+class OneOf(nn.Module):
+    """Two layers, of which forward uses one."""
+
+    def __init__(self, first, second):
+        super().__init__()
+        self.first, self.second = first, second
+
+    def forward(self, x):
+        return self.first(x).square().mean()
+
+
 @pytest.mark.filterwarnings("ignore:.*deprecated")
 def test_kinds_of_modules():
     assert "found a function, wanted a torch.nn.Module" in refusal(lambda x: x)
     assert "the module is one of TorchScript" in refusal(torch.jit.script(nn.Linear(4, 4)))
-    module = nn.Sequential(nn.utils.parametrizations.spectral_norm(nn.Linear(4, 4)))
-    text = refusal(module)
-    assert "module '0.parametrizations.weight.0': spectral_norm moves its vectors" in text
-    module = nn.Sequential(nn.utils.spectral_norm(nn.Linear(4, 4)))
-    assert "module '0': spectral_norm moves its vectors" in refusal(module)
+    for normed in (nn.utils.parametrizations.spectral_norm, nn.utils.spectral_norm):
+        module = OneOf(normed(nn.Linear(4, 4)), nn.Linear(4, 4))
+        assert "changes in each step" in refusal(module)
+        assert "(take spectral_norm off)" in refusal(module)
+        module.first, module.second = module.second, module.first
+        zero.export(module, {"x": torch.ones(4, 4)})  # which is not used
 
 
 @pytest.mark.parametrize("calls", (0, 1))

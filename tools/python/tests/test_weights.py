@@ -1,5 +1,6 @@
 """The weights of a run in the module, and from there in a folder of transformers."""
 
+import copy
 import pickle
 
 import pytest
@@ -175,6 +176,12 @@ def test_values_are_those_of_now(tmp_path):
     freed.untyped_storage().resize_(0)
     assert "'norm.weight' has no memory for its 4 elements" in refusal("norm.weight", freed)
     model.save_weights(tmp_path / "w.safetensors")
+    wanted = {name: value.clone() for name, value in model.parameters.items()}
+    module.head = torch.compile(module.head, backend="eager")
+    model.save_weights(tmp_path / "w.safetensors")
+    module.double()
+    copied = copy.copy(model).parameters
+    assert all(value.equal(copied[name]) for name, value in wanted.items())
 
 
 class Pair(torch.nn.Module):
@@ -224,6 +231,27 @@ def test_loading_into_other_modules():
         module = Pair()
         step.load_into(module)
         assert all(value.equal(inside[name]) for name, value in module.named_parameters())
+
+
+class Wrapper(torch.nn.Module):
+    """A part has the name that DataParallel gives to all."""
+
+    def __init__(self):
+        super().__init__()
+        self.module, self.bias = torch.nn.Linear(4, 4), torch.nn.Parameter(torch.randn(4))
+
+
+def test_names_of_wrappers_have_one_rule(tmp_path):
+    source, path = Wrapper(), tmp_path / "w.safetensors"
+    state = torch.nn.DataParallel(source).state_dict()
+    save_file({name: value.clone() for name, value in state.items()}, path)
+    module = Wrapper()
+    zero.load_weights(module, path)
+    wanted = source.state_dict()
+    assert all(value.equal(wanted[name]) for name, value in module.state_dict().items())
+    save_file({"bias": torch.ones(4), "module.module.weight": torch.ones(4, 4)}, path)
+    with pytest.raises(zero.CannotImport, match="has no 'module"):
+        zero.load_weights(module, path)
 
 
 def test_refusals(tmp_path):

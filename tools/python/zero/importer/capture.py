@@ -516,7 +516,8 @@ def refuse_moved(name: str, result: Node) -> None:
 def refuse_change(name: str, result: Any) -> None:
     raise CannotImport(
         f"the buffer '{name}' changes in each step, and zero's "
-        "buffers are constants: make it a parameter, or put the layer into eval mode",
+        "buffers are constants: make it a parameter, or put the layer into eval mode (take "
+        "spectral_norm off)",
         place_of(result) if isinstance(result, Node) else None,
     )
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import weakref
 from dataclasses import dataclass, field
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
 import torch
 from safetensors.torch import save_file
@@ -56,7 +57,7 @@ class Model:
     # Of the example batch.
     form: BatchForm = field(default_factory=BatchForm)
     # Whose parameters have the values of now, and whose buffers are to stay as they were.
-    module: nn.Module | None = None
+    module: Callable[[], nn.Module | None] | None = None
 
     def __repr__(self) -> str:
         elements = sum(value.numel() for value in self.parameters.values())
@@ -88,10 +89,13 @@ class Model:
     def take_values(self) -> None:
         """Parameters have the values of now, and constants those of the import. Raises
         CannotImport where the module has another form by now."""
-        if self.module is None:
-            return
-        tensors = dict(self.module.named_parameters(remove_duplicate=False))
-        tensors |= self.module.named_buffers(remove_duplicate=False)
+        module = self.module() if self.module else None
+        if module is None:
+            return  # whose values nobody can have changed
+        tensors = dict(module.named_parameters(remove_duplicate=False))
+        tensors |= module.named_buffers(remove_duplicate=False)
+        # A part may have been given to torch.compile since.
+        tensors |= {name.replace("_orig_mod.", ""): value for name, value in tensors.items()}
         found = {name: tensors.get(name) for name in self.parameters}
         for name, value in found.items():
             _check_form(name, value, self.parameters[name])
@@ -101,7 +105,8 @@ class Model:
                     f"'{alias}' was '{name}' when the module was imported, and is another tensor "
                     "now: import it again"
                 )
-        saved = saved_buffers(self.module)
+        saved = saved_buffers(module)
+        saved |= {name.replace("_orig_mod.", ""): value for name, value in saved.items()}
         for name, digest in self.buffers.items():
             if digest is not None and not _has_digest(saved.get(name), digest):
                 raise CannotImport(
@@ -111,8 +116,10 @@ class Model:
         self.parameters = {name: value.detach() for name, value in found.items()}
 
     def __getstate__(self) -> dict[str, Any]:
-        # A module may be one that cannot be pickled. What is copied keeps its values.
-        self.take_values()
+        # A copy keeps the values of now, or those of the import where the module has another
+        # form by now.
+        with contextlib.suppress(CannotImport):
+            self.take_values()
         return {**vars(self), "module": None}
 
 
@@ -126,7 +133,8 @@ def _check_form(name: str, now: torch.Tensor | None, before: torch.Tensor) -> No
     if now.shape != before.shape or now.dtype != before.dtype:
         raise CannotImport(
             f"'{name}' is {list(now.shape)} of {now.dtype}, and was {list(before.shape)} of "
-            f"{before.dtype} when the module was imported: import it again"
+            f"{before.dtype} when the module was imported: save or compile it before, or import it "
+            "again"
         )
     check_memory(name, now)
 
@@ -204,5 +212,5 @@ def _export(
         evaluated.remark,
         buffers,
         captured.form.of(module.forward),
-        module,
+        weakref.ref(module),
     )

@@ -8,12 +8,10 @@ from typing import Any, Iterator
 import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.nn.utils import parametrizations
-from torch.nn.utils.spectral_norm import SpectralNorm
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 from zero.importer.captured import Captured, needed
-from zero.importer.errors import CannotImport, Place
+from zero.importer.errors import CannotImport
 from zero.importer.parameters import Parameters
 from zero.importer.state import State, items_of, joined
 from zero.memory import Occupied
@@ -66,17 +64,6 @@ def refuse_kinds(module: Any) -> None:
         )
     if not isinstance(module, nn.Module):
         raise CannotImport(f"found a {type(module).__name__}, wanted a torch.nn.Module")
-    for name, part in module.named_modules():
-        hooks = part._forward_pre_hooks.values()
-        is_new = isinstance(part, parametrizations._SpectralNorm)
-        if part.training and (is_new or any(isinstance(hook, SpectralNorm) for hook in hooks)):
-            raise CannotImport(
-                "spectral_norm moves its vectors in each step, and zero keeps nothing from step "
-                "to step but parameters and running statistics: take it off with "
-                "torch.nn.utils.parametrize.remove_parametrizations or "
-                "torch.nn.utils.remove_spectral_norm",
-                Place(module=name),
-            )
 
 
 def refuse_shared_memory(module: nn.Module, parameters: Parameters, captured: Captured) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import threading
 from contextlib import contextmanager
 from types import FunctionType
 from typing import Callable, Iterator
@@ -61,11 +62,13 @@ KNOWN = {F.gaussian_nll_loss: gaussian_nll_loss}
 @contextmanager
 def regions_seen() -> Iterator[None]:
     """A trace has all regions without gradients, but for those of functions that zero knows."""
-    create, calls = Tracer.create_node, Calls()
+    create, calls, thread = Tracer.create_node, Calls(), threading.get_ident()
     told = seen = torch.is_grad_enabled()
 
     def created(self, kind, target, *rest, **settings):
         nonlocal told, seen
+        if threading.get_ident() != thread:
+            return create(self, kind, target, *rest, **settings)
         now = told and not calls.are_apart()
         if target is torch._C._set_grad_enabled:
             told = seen = rest[0][0]

@@ -70,25 +70,30 @@ def fill(
 
 def _by_names_of(module: nn.Module, values: Mapping[str, Saved]) -> Mapping[str, Saved]:
     """The values by the names that the module has them under: torch.compile and wrappers such
-    as DataParallel put a part before those of what they wrap."""
-    own: dict[str, list[str]] = {}
-    for name in values:
-        own.setdefault(_unwrapped(name), []).append(name)
+    as DataParallel put a part before those of what they wrap. One rule is for all."""
+    parameters = {name for name, _ in module.named_parameters()}  # a tied one by its first name
+    if parameters <= values.keys():
+        return values
     names = {name for name, _ in module.named_parameters(remove_duplicate=False)}
     names |= {name for name, _ in module.named_buffers(remove_duplicate=False)}
-    found = {}
-    for name in names:
-        given = [other for other in own.get(_unwrapped(name), ()) if other not in names]
-        if name not in values and len(given) == 1:
-            found[name] = values[given[0]]
-    return {**values, **found}
+    given = {_plain(name): name for name in values}
+    for ours, theirs in ((0, 0), (0, 1), (1, 0)) if len(given) == len(values) else ():
+        wanted = {name: given.get(_behind(_plain(name), ours, theirs)) for name in names}
+        found = {name: values[other] for name, other in wanted.items() if other is not None}
+        if parameters <= found.keys():
+            used = set(wanted.values())
+            return {**{name: v for name, v in values.items() if name not in used}, **found}
+    return values
 
 
-def _unwrapped(name: str) -> str:
-    parts = [part for part in name.split(".") if part != "_orig_mod"]
-    while parts[0] == "module" and len(parts) > 1:
-        del parts[0]
-    return ".".join(parts)
+def _plain(name: str) -> str:
+    return ".".join(part for part in name.split(".") if part != "_orig_mod")
+
+
+def _behind(name: str, ours: int, theirs: int) -> str | None:
+    """The name with `theirs` parts before it instead of `ours`."""
+    prefix = "module." * ours
+    return "module." * theirs + name[len(prefix) :] if name.startswith(prefix) else None
 
 
 def _check_writable(name: str, data: torch.Tensor) -> None:

@@ -51,12 +51,12 @@ NARROW = (torch.bfloat16, torch.float16)
 
 def rounded_once(function: Callable) -> Callable:
     """A converter that computes in f32 where its tensors are of 16 bits, as PyTorch does in
-    one operation, and rounds the result."""
+    one operation, and rounds the result, which has their type where no `dtype` is given."""
 
     @functools.wraps(function)
     def convert(b: Builder, *words, **settings) -> Value:
         types = {v.dtype for v in (*words, *settings.values()) if isinstance(v, Value)}
-        if len(types) != 1 or not types <= set(NARROW):
+        if len(types) != 1 or not types <= set(NARROW) or settings.get("dtype"):
             return function(b, *words, **settings)
         words = [widened(b, word) for word in words]
         settings = {name: widened(b, word) for name, word in settings.items()}

@@ -13,7 +13,7 @@ import torch
 from zero.importer.builder import Builder
 from zero.importer.convert.activations import log_sum_exp
 from zero.importer.convert.reductions import listed
-from zero.importer.convert.registry import converts
+from zero.importer.convert.registry import converts, rounded_once
 from zero.importer.ir import Value
 
 
@@ -42,6 +42,7 @@ def products_so_far(b: Builder, x: Value, dim: int) -> list[Value]:
 
 
 @converts("aten.cumprod.default", to="arith.mulf of slices")
+@rounded_once
 def cumprod(b: Builder, self, dim, dtype=None):
     x = as_number(b, self, dtype)
     if not x.size or not x.rank:
@@ -53,6 +54,7 @@ def cumprod(b: Builder, self, dim, dtype=None):
 
 
 @converts("aten.prod.default", "aten.prod.dim_int", to="arith.mulf of slices")
+@rounded_once
 def prod(b: Builder, self, dim=None, keepdim=False, dtype=None):
     """No division, so that gradients are right beside a 0, too."""
     x = as_number(b, self, dtype)
