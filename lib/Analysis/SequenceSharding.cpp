@@ -71,14 +71,12 @@ LogicalResult Sharding::verifyPositions() const {
   return success();
 }
 
-bool Sharding::isOfPositions(Operation *op) const {
-  auto hasPositions = [&](Value value) {
+bool Sharding::hasPositions(ValueRange values) const {
+  return llvm::any_of(values, [&](Value value) {
     return llvm::any_of(dimensions.of(value), [&](DimensionId dim) {
       return dimensions.contains(dim, *positions);
     });
-  };
-  return llvm::any_of(op->getOperands(), hasPositions) ||
-         llvm::any_of(op->getResults(), hasPositions);
+  });
 }
 
 /// Whether `op` has parts along `atom`, and needs nothing to make the results
@@ -157,16 +155,6 @@ std::optional<Sharding::OperationCut> Sharding::findBest(Operation *op) const {
   return std::nullopt;
 }
 
-/// Whether what `op` reads has no positions: it repeats that at all of them, or
-/// takes those of a table.
-bool Sharding::isRepeated(Operation *op) const {
-  return llvm::none_of(op->getOperands(), [&](Value operand) {
-    return llvm::any_of(dimensions.of(operand), [&](DimensionId dim) {
-      return dimensions.contains(dim, *positions);
-    });
-  });
-}
-
 void Sharding::cutAlong(Operation *op, const OperationCut &cut) {
   cutOperations[op] = cut;
   for (Value result : op->getResults())
@@ -188,9 +176,7 @@ void Sharding::cutRepeated(Operation *op) {
     else
       atom = known->second.atom;
   }
-  if (!atom)
-    return;
-  if (*atom != *positions && !canGo(op, *atom))
+  if (!atom || (*atom != *positions && !canGo(op, *atom)))
     return;
   if (auto cut = *atom == *positions ? findBest(op) : findCut(op, *atom))
     cutAlong(op, *cut);
@@ -216,9 +202,11 @@ void Sharding::cutPositions() {
     if (!isComputed)
       continue;
     computed.insert(op.result_begin(), op.result_end());
-    if (isa<LoadOp>(op) || !isFloat || !isOfPositions(&op))
+    const bool readsPositions = hasPositions(op.getOperands());
+    if (isa<LoadOp>(op) || !isFloat ||
+        !(readsPositions || hasPositions(op.getResults())))
       continue;
-    if (isRepeated(&op))
+    if (!readsPositions) // it repeats what has none, or takes a table's
       repeated.push_back(&op);
     else if (std::optional<OperationCut> cut = findBest(&op))
       cutAlong(&op, *cut);

@@ -145,10 +145,9 @@ public:
   }
 
   LogicalResult open() {
-    if (auto code = makeTemporaryFolder("zero-cuda", folder))
-      return at.emitError("cannot make a temporary folder '")
-             << folder << "': " << code.message()
-             << "; TMPDIR names another place";
+    std::string error;
+    if (failed(makeTemporaryFolder("zero-cuda", folder, error)))
+      return at.emitError(error);
     return success();
   }
 

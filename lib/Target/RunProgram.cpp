@@ -15,12 +15,8 @@ using namespace mlir::zero;
 LogicalResult mlir::zero::runProgram(ArrayRef<std::string> arguments,
                                      std::string &printed) {
   SmallString<128> log;
-  if (auto code = makeTemporaryFile("zero-run", log)) {
-    printed =
-        ("cannot make the temporary file '" + log + "': " + code.message())
-            .str();
+  if (failed(makeTemporaryFile("zero-run", log, printed)))
     return failure();
-  }
   llvm::FileRemover remover(log);
   SmallVector<StringRef> list(arguments.begin(), arguments.end());
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),

@@ -20,8 +20,9 @@ SmallString<128> mlir::zero::findFreePath(StringRef stem) {
 }
 
 /// Draws names until `make` finds none of them taken.
-static std::error_code
-makeTemporary(StringRef name, SmallVectorImpl<char> &path,
+static LogicalResult
+makeTemporary(StringRef kind, StringRef name, SmallVectorImpl<char> &path,
+              std::string &error,
               function_ref<std::error_code(const Twine &)> make) {
   SmallString<128> stem;
   sys::path::system_temp_directory(/*ErasedOnReboot=*/true, stem);
@@ -32,13 +33,19 @@ makeTemporary(StringRef name, SmallVectorImpl<char> &path,
     if (code == std::errc::file_exists)
       continue;
     path.assign(found.begin(), found.end());
-    return code;
+    if (!code)
+      return success();
+    error = ("cannot make a temporary " + kind + " '" + found +
+             "': " + code.message() + "; TMPDIR names another place")
+                .str();
+    return failure();
   }
 }
 
-std::error_code mlir::zero::makeTemporaryFile(StringRef name,
-                                              SmallVectorImpl<char> &path) {
-  return makeTemporary(name, path, [](const Twine &found) {
+LogicalResult mlir::zero::makeTemporaryFile(StringRef name,
+                                            SmallVectorImpl<char> &path,
+                                            std::string &error) {
+  return makeTemporary("file", name, path, error, [](const Twine &found) {
     int file = -1;
     std::error_code code = sys::fs::openFileForWrite(
         found, file, sys::fs::CD_CreateNew, sys::fs::OF_None, 0600);
@@ -48,9 +55,10 @@ std::error_code mlir::zero::makeTemporaryFile(StringRef name,
   });
 }
 
-std::error_code mlir::zero::makeTemporaryFolder(StringRef name,
-                                                SmallVectorImpl<char> &path) {
-  return makeTemporary(name, path, [](const Twine &found) {
+LogicalResult mlir::zero::makeTemporaryFolder(StringRef name,
+                                              SmallVectorImpl<char> &path,
+                                              std::string &error) {
+  return makeTemporary("folder", name, path, error, [](const Twine &found) {
     return sys::fs::create_directory(found, /*IgnoreExisting=*/false,
                                      sys::fs::owner_all);
   });

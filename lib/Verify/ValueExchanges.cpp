@@ -188,6 +188,18 @@ static bool isUniform(const State &state, CutAttr cut) {
   return state.kind == State::Same && state.isUniform(cut.getDim());
 }
 
+/// Of equal parts each rank gives the gradient of its own, which only a
+/// `zero.replicate` before adds up.
+LogicalResult Values::checkAddedUp(Operation *op, const State &state,
+                                   StringRef does) {
+  if (!state.isTrained || state.isReplicated)
+    return success();
+  return op->emitOpError("over ")
+         << axis << ' ' << does
+         << " parts of which each rank gives another gradient; wanted a "
+            "'zero.replicate' before, whose gradient is their sum";
+}
+
 /// What ranks have of their own samples is in one order for all that is brought
 /// together, or goes back to them.
 static LogicalResult checkSamples(Operation *op, CutAttr cut) {
@@ -214,12 +226,8 @@ LogicalResult Values::visitGather(GatherValueOp op) {
     all.isReplicated = state.isTrained && op.getReplicated();
     state = all;
   } else if (op.getCut().getOver() == axis && isUniform(state, op.getCut())) {
-    if (state.isTrained && !state.isReplicated)
-      return op.emitOpError("over ")
-             << axis
-             << " brings together parts of which each rank gives another "
-                "gradient; wanted a 'zero.replicate' before, whose gradient is "
-                "their sum";
+    if (failed(checkAddedUp(op, state, "brings together")))
+      return failure();
     state.isReplicated = state.isTrained && op.getReplicated();
   } else if (op.getCut().getOver() == axis) {
     Layout wanted{static_cast<unsigned>(op.getCut().getDim()),
@@ -318,12 +326,9 @@ LogicalResult Values::visitExchange(ExchangeValueOp op) {
       return visitSamples(op, state);
     Layout wanted{static_cast<unsigned>(op.getFrom().getDim()),
                   blocksOf(op.getFrom())};
-    if (isUniform(state, op.getFrom()) && state.isTrained &&
-        !state.isReplicated)
-      return op.emitOpError("over ")
-             << axis
-             << " exchanges parts of which each rank gives another gradient; "
-                "wanted a 'zero.replicate' before, whose gradient is their sum";
+    if (isUniform(state, op.getFrom()) &&
+        failed(checkAddedUp(op, state, "exchanges")))
+      return failure();
     if (isUniform(state, op.getFrom()) && isUniform(state, op.getTo())) {
       give(op.getResult(), state);
       return success();

@@ -55,6 +55,7 @@ private:
   LogicalResult scaleLayouts(Operation *op, State &state, CutAttr cut,
                              bool isWhole);
   LogicalResult checkCaptured(Operation *op);
+  LogicalResult checkAddedUp(Operation *op, const State &state, StringRef does);
   LogicalResult checkReplicas(Operation *op, MutableArrayRef<State> results);
   bool isOver(AxesAttr over) const {
     return llvm::is_contained(over.getNames(), axis.getNames().front());

@@ -200,9 +200,8 @@ LogicalResult linkCode(
   if (emit != Emit::Program && failed(zero::checkLink(link, error)))
     return fail(error);
   SmallString<128> object;
-  if (auto code = zero::makeTemporaryFile("zero", object))
-    return fail("cannot make the temporary file '" + object.str().str() +
-                "': " + code.message() + "; TMPDIR names another folder");
+  if (failed(zero::makeTemporaryFile("zero", object, error)))
+    return fail(error);
   llvm::FileRemover remover(object);
   if (failed(writeFile(object, writeObject)))
     return failure();

@@ -53,20 +53,18 @@ LogicalResult Calibration::run(StringRef program,
 
 FailureOr<Machine> Calibration::measure(StringRef ranks) {
   SmallString<128> executable, result;
-  if (auto code = makeTemporaryFile("calibrate", executable))
-    return fail("cannot make the temporary file '" + executable.str().str() +
-                "': " + code.message() + "; TMPDIR names another folder");
+  std::string error;
+  if (failed(makeTemporaryFile("calibrate", executable, error)))
+    return fail(error);
   llvm::FileRemover removeExecutable(executable);
-  if (auto code = makeTemporaryFile("machine", result))
-    return fail("cannot make the temporary file '" + result.str().str() +
-                "': " + code.message() + "; TMPDIR names another folder");
+  if (failed(makeTemporaryFile("machine", result, error)))
+    return fail(error);
   llvm::FileRemover removeResult(result);
   options.ranks = ranks.str();
   std::string pipeline = "--pipeline=" + options.text();
   if (failed(run(compiler, {model, pipeline, "-o", executable})) ||
       failed(run(executable, {"--calibrate", result})))
     return failure();
-  std::string error;
   FailureOr<Machine> machine = readMachine(result, error);
   if (failed(machine))
     return fail(error);

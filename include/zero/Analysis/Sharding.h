@@ -162,14 +162,13 @@ private:
   LogicalResult verifyPositions() const;
   std::optional<DimensionId> findPositions();
   void cutPositions();
-  bool isOfPositions(Operation *op) const;
+  bool hasPositions(ValueRange values) const;
   bool canGo(Operation *op, DimensionId atom) const;
   bool hasParts(Operation *op, DimensionId atom) const;
   bool fitsRanks(DimensionId atom) const;
   std::optional<DimensionId> findStay(Operation *op) const;
   std::optional<DimensionId> findOther(Operation *op) const;
   std::optional<OperationCut> findBest(Operation *op) const;
-  bool isRepeated(Operation *op) const;
   void cutAlong(Operation *op, const OperationCut &cut);
   void cutRepeated(Operation *op);
 

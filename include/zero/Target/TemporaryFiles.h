@@ -7,24 +7,27 @@
 #ifndef ZERO_TARGET_TEMPORARYFILES_H
 #define ZERO_TARGET_TEMPORARYFILES_H
 
+#include "mlir/Support/LLVM.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringRef.h"
 
-#include <system_error>
+#include <string>
 
 namespace mlir::zero {
 
 /// `stem` with a suffix, at which nothing is.
 llvm::SmallString<128> findFreePath(llvm::StringRef stem);
 
-/// Makes an empty file in the folder of temporary files. `path` is the name
-/// that was tried, also where that fails.
-std::error_code makeTemporaryFile(llvm::StringRef name,
-                                  llvm::SmallVectorImpl<char> &path);
+/// Makes an empty file in the folder of temporary files. `error` says why it
+/// cannot be.
+LogicalResult makeTemporaryFile(llvm::StringRef name,
+                                llvm::SmallVectorImpl<char> &path,
+                                std::string &error);
 
 /// Makes a folder there.
-std::error_code makeTemporaryFolder(llvm::StringRef name,
-                                    llvm::SmallVectorImpl<char> &path);
+LogicalResult makeTemporaryFolder(llvm::StringRef name,
+                                  llvm::SmallVectorImpl<char> &path,
+                                  std::string &error);
 
 } // namespace mlir::zero
 

@@ -22,7 +22,7 @@ from zero.importer.evaluation import Evaluated
 from zero.importer.generators import generators_kept
 from zero.importer.layers import Differ, Repeated, find_repeated
 from zero.importer.modes import is_trained
-from zero.importer.parameters import Parameters, check_memory, key_of
+from zero.importer.parameters import Parameters, check_memory, key_of, plain_name
 from zero.importer.recognize import simplify
 from zero.importer.step import StepWriter
 from zero.importer.stored import saved_buffers, stored_buffers, stored_tensors
@@ -95,7 +95,7 @@ class Model:
         tensors = dict(module.named_parameters(remove_duplicate=False))
         tensors |= module.named_buffers(remove_duplicate=False)
         # A part may have been given to torch.compile since.
-        tensors |= {name.replace("_orig_mod.", ""): value for name, value in tensors.items()}
+        tensors |= {plain_name(name): value for name, value in tensors.items()}
         found = {name: tensors.get(name) for name in self.parameters}
         for name, value in found.items():
             _check_form(name, value, self.parameters[name])
@@ -106,7 +106,7 @@ class Model:
                     "now: import it again"
                 )
         saved = saved_buffers(module)
-        saved |= {name.replace("_orig_mod.", ""): value for name, value in saved.items()}
+        saved |= {plain_name(name): value for name, value in saved.items()}
         for name, digest in self.buffers.items():
             if digest is not None and not _has_digest(saved.get(name), digest):
                 raise CannotImport(

@@ -63,6 +63,11 @@ def key_of(parameter: torch.Tensor):
     return (storage, *layout_of(parameter)) if storage else id(parameter)
 
 
+def plain_name(name: str) -> str:
+    """Without the part that torch.compile puts before the names of what it wraps."""
+    return ".".join(part for part in name.split(".") if part != "_orig_mod")
+
+
 def check_memory(name: str, value: torch.Tensor) -> None:
     """Raises CannotImport where the elements of a tensor of a module are not there."""
     if not is_there(value):

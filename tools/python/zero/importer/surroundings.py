@@ -56,7 +56,7 @@ def default_type_told() -> Iterator[None]:
 
 
 def refuse_kinds(module: Any) -> None:
-    """Refuses modules whose forward cannot be traced, or means something else each time."""
+    """Refuses what has no forward that can be traced."""
     if isinstance(module, torch.jit.ScriptModule):
         raise CannotImport(
             "the module is one of TorchScript, whose code is not Python's: import the module that "

@@ -15,7 +15,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from zero.checkpoints import read_checkpoint
 from zero.files import open_file
 from zero.importer.errors import CannotImport
-from zero.importer.parameters import check_memory, module_tensors
+from zero.importer.parameters import check_memory, module_tensors, plain_name
 from zero.memory import meets_itself
 
 
@@ -76,18 +76,14 @@ def _by_names_of(module: nn.Module, values: Mapping[str, Saved]) -> Mapping[str,
         return values
     names = {name for name, _ in module.named_parameters(remove_duplicate=False)}
     names |= {name for name, _ in module.named_buffers(remove_duplicate=False)}
-    given = {_plain(name): name for name in values}
+    given = {plain_name(name): name for name in values}
     for ours, theirs in ((0, 0), (0, 1), (1, 0)) if len(given) == len(values) else ():
-        wanted = {name: given.get(_behind(_plain(name), ours, theirs)) for name in names}
+        wanted = {name: given.get(_behind(plain_name(name), ours, theirs)) for name in names}
         found = {name: values[other] for name, other in wanted.items() if other is not None}
         if parameters <= found.keys():
             used = set(wanted.values())
             return {**{name: v for name, v in values.items() if name not in used}, **found}
     return values
-
-
-def _plain(name: str) -> str:
-    return ".".join(part for part in name.split(".") if part != "_orig_mod")
 
 
 def _behind(name: str, ours: int, theirs: int) -> str | None:
