@@ -59,6 +59,7 @@ LogicalResult Values::scaleLayouts(Operation *op, State &state, CutAttr cut,
            << " of what is over " << axis << ' ' << describe(state)
            << "; wanted as much of each part";
   state.layouts = std::move(kept);
+  state.dropRepeats(cut.getDim());
   // What is the same within a part need not be in the whole.
   if (!isWhole)
     state.uniform &= ~(uint64_t(1) << cut.getDim());
@@ -121,12 +122,13 @@ static bool isOfAllSamples(const State &state) {
 LogicalResult Values::visitReduce(Operation *op, AxesAttr over) {
   State state = statesOf(op->getOperand(0)).front();
   if (isOver(over)) {
-    if (state.kind == State::Same)
+    if (state.kind == State::Same && !state.isSumOfUniform)
       return op->emitOpError("over ")
              << axis << " adds up what is the same on all ranks, "
              << axis.getSize() << " times; remove it";
-    if ((state.kind != State::Term || isOfAllSamples(state)) &&
-        !state.isOfRange)
+    if (state.isSumOfUniform && failed(checkAddedUp(op, state, "adds up")))
+      return failure();
+    if ((!state.isTerm() || isOfAllSamples(state)) && !state.isOfRange)
       return op->emitOpError("over ")
              << axis << " adds up what is " << describe(state)
              << "; wanted the terms of a sum";
@@ -256,10 +258,12 @@ LogicalResult Values::visitScatter(ScatterValueOp op) {
     return failure();
   State state = statesOf(op.getValue()).front();
   if (op.getCut().getOver() == axis) {
-    if (state.kind != State::Term && !state.isOfRange)
+    if (!state.isTerm() && !state.isOfRange)
       return op.emitOpError("over ")
              << axis << " adds up what is " << describe(state)
              << ", wanted the terms of a sum";
+    if (state.isSumOfUniform && failed(checkAddedUp(op, state, "adds up")))
+      return failure();
     if (isOfSamples() && failed(checkSamples(op, op.getCut())))
       return failure();
     if (isOfSamples() && !state.isOfAll)
@@ -387,6 +391,8 @@ LogicalResult Values::visitStartGather(StartAllGatherOp op) {
     for (Layout &layout : state.layouts)
       ++layout.dim;
     state.uniform <<= 1;
+    for (auto &repeat : state.repeats)
+      ++repeat.first;
     give(op.getPending(), state);
     return success();
   }
@@ -484,6 +490,7 @@ LogicalResult Values::visitAllToAll(AllToAllOp op) {
              << describe(state) << "; wanted all rows on each rank";
     state.layouts = std::move(kept);
     state.uniform &= ~uint64_t(1);
+    state.dropRepeats(0);
     give(op.getPending(), state);
     return success();
   }

@@ -185,7 +185,7 @@ static bool bringsRanksToFront(const Moved &moved, int64_t ranks) {
 /// There each rank can take its own: `stride` remembers from where.
 static std::optional<State> bringToFront(const Moved &moved, State state,
                                          int64_t ranks) {
-  if (state.uniform || !bringsRanksToFront(moved, ranks))
+  if (state.isUniformSomewhere() || !bringsRanksToFront(moved, ranks))
     return std::nullopt;
   state.stride = moved.layout.strides.front();
   return state;

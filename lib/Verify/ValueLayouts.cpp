@@ -75,6 +75,19 @@ std::optional<Blocks> Blocks::window(int64_t offset, int64_t extent) const {
   return result.normalized(extent);
 }
 
+std::optional<Blocks> Blocks::within(int64_t stride) const {
+  Blocks part;
+  for (int64_t block : sizes) {
+    if (block % stride != 0)
+      return std::nullopt;
+    part.sizes.push_back(block / stride);
+  }
+  if (begin % stride != 0)
+    return std::nullopt;
+  part.begin = begin / stride;
+  return part;
+}
+
 Blocks verify::blocksOf(CutAttr cut) {
   Blocks blocks;
   for (int64_t piece : cut.getPieces())
@@ -87,9 +100,7 @@ Blocks verify::blocksOf(CutAttr cut) {
 // From dimensions to factors
 //===----------------------------------------------------------------------===//
 
-static int64_t sizeOf(const Factors &factors, const FactoredDim &dim);
-
-static int64_t sizeOf(const Factors &factors, const DimPart &part) {
+int64_t verify::sizeOf(const Factors &factors, const DimPart &part) {
   if (part.segments.empty())
     return factors.factors[part.factor].size;
   int64_t size = 0;
@@ -98,7 +109,7 @@ static int64_t sizeOf(const Factors &factors, const DimPart &part) {
   return size;
 }
 
-static int64_t sizeOf(const Factors &factors, const FactoredDim &dim) {
+int64_t verify::sizeOf(const Factors &factors, const FactoredDim &dim) {
   int64_t size = 1;
   for (const DimPart &part : dim.parts)
     size *= sizeOf(factors, part);
@@ -109,16 +120,8 @@ static int64_t sizeOf(const Factors &factors, const FactoredDim &dim) {
 /// apart, which stands in it `outer` times; nothing where they are no such.
 static std::optional<Blocks> divide(const Blocks &blocks, int64_t stride,
                                     int64_t size, int64_t outer) {
-  Blocks part;
-  for (int64_t block : blocks.sizes) {
-    if (block % stride != 0)
-      return std::nullopt;
-    part.sizes.push_back(block / stride);
-  }
-  if (blocks.begin % stride != 0)
-    return std::nullopt;
-  part.begin = blocks.begin / stride;
-  if (!part.fills(size) && outer != 1)
+  std::optional<Blocks> part = blocks.within(stride);
+  if (part && !part->fills(size) && outer != 1)
     return std::nullopt;
   return part;
 }

@@ -39,6 +39,8 @@ struct Blocks {
   std::optional<Blocks> normalized(int64_t extent) const;
   /// Indices [offset, offset + extent).
   std::optional<Blocks> window(int64_t offset, int64_t extent) const;
+  /// In units of `stride` indices; nothing where blocks are no such.
+  std::optional<Blocks> within(int64_t stride) const;
   /// Whether whole blocks fill a dimension of `extent` indices.
   bool fills(int64_t extent) const;
 };
@@ -48,6 +50,10 @@ Blocks blocksOf(CutAttr cut);
 
 /// The factors of an operation that are cut, and how.
 using CutFactors = llvm::SmallMapVector<size_t, Blocks, 2>;
+
+/// The indices of a dimension, and of a part of it.
+int64_t sizeOf(const zrt::Factors &factors, const zrt::FactoredDim &dim);
+int64_t sizeOf(const zrt::Factors &factors, const zrt::DimPart &part);
 
 /// Which factors of `dim` are cut where it is: all ways to read it, of which
 /// there are several only where a rank has one index of a factor.

@@ -200,7 +200,7 @@ FailureOr<States> verify::applyOperation(Operation *op,
     return States{state};
   }
   bool areSame = llvm::all_of(operands, [](const State &state) {
-    return state.kind == State::Same && !state.uniform;
+    return state.kind == State::Same && !state.isUniformSomewhere();
   });
   // Ranks that compute the same of the same have the same.
   if (areSame && !isa<FactorOpInterface>(op))

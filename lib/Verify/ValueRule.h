@@ -71,6 +71,11 @@ private:
   States sameResults() const;
   bool isUniform(size_t factor) const;
   uint64_t uniformOf(const zrt::FactoredTensor &tensor) const;
+  Repeats repeatsOf(size_t factor) const;
+  Repeats repeatsOf(const zrt::FactoredDim &dim) const;
+  void setUniform(State &state, const zrt::FactoredTensor &tensor) const;
+  bool isSumOfUniform(const zrt::FactoredTensor &result) const;
+  bool repeatsAlong(const Way &way, unsigned operand, unsigned dim) const;
   std::optional<States> cutResults();
   void addWays(unsigned operand, Way way);
   void finish(const Way &way);

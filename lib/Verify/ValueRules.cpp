@@ -48,7 +48,8 @@ uint64_t Rule::uniformOf(const zrt::FactoredTensor &tensor) const {
 States Rule::sameResults() const {
   States results(op->getNumResults());
   for (auto [state, tensor] : llvm::zip_equal(results, factors.results)) {
-    state.uniform = uniformOf(tensor);
+    setUniform(state, tensor);
+    state.isSumOfUniform = isSumOfUniform(tensor);
     state.isZero = operands.size() == 1 && operands[0].isZero &&
                    factors.operands[0].isLinear;
   }
@@ -75,7 +76,8 @@ bool Rule::fitsOperand(const Way &way, unsigned operand, unsigned dim) {
   const bool repeats = factors.operands[operand].isBroadcast &&
                        state.kind == State::Same && type &&
                        type.getDimSize(dim) == 1;
-  if (state.kind == State::Term || state.isUniform(dim) || repeats)
+  if (state.kind == State::Term || state.isUniform(dim) || repeats ||
+      repeatsAlong(way, operand, dim))
     return true;
   fail("reads parts beside all of dimension " + Twine(dim) + " of " +
        nameOf(operand) +
@@ -129,8 +131,9 @@ std::optional<State> Rule::cutResult(const Way &way, unsigned result) {
                   "segments only; wanted one cut of all operands");
     isCut = true;
     state = State::cut({static_cast<unsigned>(dim), blocks});
-    state.uniform = uniformOf(tensor);
   }
+  if (isCut)
+    setUniform(state, tensor);
   for (const auto &entry : way.cut)
     isTerm |= factors.factors[entry.first].kind == FactorKind::Sum &&
               !hasFactorOf(tensor, entry.first);

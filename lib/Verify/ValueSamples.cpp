@@ -18,22 +18,6 @@ using namespace mlir::zero;
 using namespace mlir::zero::verify;
 using zrt::FactorKind;
 
-static int64_t sizeOf(const zrt::Factors &factors,
-                      const zrt::FactoredDim &dim) {
-  int64_t size = 1;
-  for (const zrt::DimPart &part : dim.parts) {
-    if (part.segments.empty()) {
-      size *= factors.factors[part.factor].size;
-      continue;
-    }
-    int64_t sum = 0;
-    for (const zrt::FactoredDim &segment : part.segments)
-      sum += sizeOf(factors, segment);
-    size *= sum;
-  }
-  return size;
-}
-
 /// Calls `body(factor, inner)` for each factor of `tensor` that is no segment,
 /// from the innermost one on, with how far its indices are apart, until it
 /// returns true.
@@ -45,7 +29,7 @@ forEachFactor(const zrt::Factors &factors, const zrt::FactoredTensor &tensor,
     for (const zrt::DimPart &part : llvm::reverse(dim.parts)) {
       if (part.segments.empty() && body(part.factor, inner))
         return;
-      inner *= sizeOf(factors, {{part}});
+      inner *= sizeOf(factors, part);
     }
 }
 

@@ -17,6 +17,13 @@ struct Layout {
   }
 };
 
+/// Along a dimension, indices that differ only in index / stride % (span /
+/// stride) have one value.
+struct Repeat {
+  int64_t stride, span;
+};
+using Repeats = SmallVector<Repeat, 2>;
+
 /// What the ranks of an axis have of one value.
 struct State {
   enum Kind {
@@ -35,6 +42,11 @@ struct State {
   /// Same, and Cut: bit d says that all indices of dimension d have one value,
   /// so that every part of it is the same as well.
   uint64_t uniform = 0;
+  /// The same of a part of the digits of an index of a dimension.
+  SmallVector<std::pair<unsigned, Repeat>, 0> repeats;
+  /// Same: a sum over what is the same along its indices; the term of a sum
+  /// where each rank has a part of these.
+  bool isSumOfUniform = false;
   /// Same: every element is 0.
   bool isZero = false;
 
@@ -89,6 +101,13 @@ struct State {
   bool isTrained = false, isReplicated = false;
 
   bool isUniform(unsigned dim) const { return uniform >> dim & 1; }
+  /// Whether it is the same along any of a dimension.
+  bool isUniformSomewhere() const { return uniform || !repeats.empty(); }
+  void dropRepeats(unsigned dim) {
+    llvm::erase_if(repeats,
+                   [&](const auto &repeat) { return repeat.first == dim; });
+  }
+  bool isTerm() const { return kind == Term || isSumOfUniform; }
   static State none() { return of(None); }
   static State of(Kind kind) {
     State state;

@@ -25,7 +25,7 @@ bool Rule::countsAddendsOnce(const CutFactors &cut) {
   };
   for (auto [index, tensor] : llvm::enumerate(factors.operands)) {
     const State &state = operands[index];
-    if (!tensor.isAddend || state.kind == State::Term || state.isZero ||
+    if (!tensor.isAddend || state.isTerm() || state.isZero ||
         isPart(state, tensor))
       continue;
     fail("adds " + nameOf(index) + ", which is " + describe(state) +

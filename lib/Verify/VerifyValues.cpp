@@ -92,7 +92,9 @@ LogicalResult Values::visitGradient(GradientOp op) {
   }
   if (layout)
     wanted = State::cut(*layout);
-  bool fits = found.kind == wanted.kind && found.samples == 0 &&
+  bool fits = (found.kind == wanted.kind ||
+               (wanted.kind == State::Term && found.isTerm())) &&
+              found.samples == 0 &&
               (!layout || llvm::is_contained(found.layouts, *layout));
   // Of samples, of all experts' rows, or of no samples: ZeRO takes the mean.
   if (isOfSamples() && !layout)

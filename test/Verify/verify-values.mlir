@@ -935,3 +935,70 @@ zero.step @apart(%x: tensor<4x12xf32> {zero.input = "x"}) {
   %l = nn.reduce sum %e dims [0, 1, 2] : (tensor<4x2x3xf32>) -> tensor<f32>
   zero.yield %l : tensor<f32>
 }
+
+// -----
+
+// What is the same along a dimension repeats in the one that a reshape makes of it, and goes
+// beside parts of that; a sum over it is a term, as one over parts is.
+zero.mesh @mesh <data = 1, tensor = 2>
+zero.parameter @table : tensor<24x8xf32> = #zero.ones cut <dim 0 of [16, 16, 16] over <tensor = 2>>
+zero.step @repeats(%x: tensor<3x8xf32> {zero.input = "x"}) {
+  %t = zero.load @table : tensor<24x8xf32>
+  %n = nn.broadcast %x dims [0, 2] : (tensor<3x8xf32>) -> tensor<3x8x8xf32>
+  %r = tensor.collapse_shape %n [[0, 1], [2]] : tensor<3x8x8xf32> into tensor<24x8xf32>
+  %m = nn.matmul %r, %t transpose_a : (tensor<24x8xf32>, tensor<24x8xf32>) -> tensor<8x8xf32>
+  %s = zero.all_reduce_value %m over <tensor = 2> : tensor<8x8xf32>
+  %c = nn.reduce sum %r dims [0] : (tensor<24x8xf32>) -> tensor<8xf32>
+  %d = zero.all_reduce_value %c over <tensor = 2> : tensor<8xf32>
+  %b = nn.broadcast %d dims [1] : (tensor<8xf32>) -> tensor<8x8xf32>
+  %z = arith.addf %s, %b : tensor<8x8xf32>
+  %l = nn.reduce sum %z dims [0, 1] : (tensor<8x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// Parts that reach into more than what repeats are not beside it.
+zero.mesh @mesh <data = 1, tensor = 2>
+zero.parameter @table : tensor<24x8xf32> = #zero.ones cut <dim 0 of [48] over <tensor = 2>>
+zero.step @repeats_otherwise(%x: tensor<3x8xf32> {zero.input = "x"}) {
+  %t = zero.load @table : tensor<24x8xf32>
+  %n = nn.broadcast %x dims [0, 2] : (tensor<3x8xf32>) -> tensor<3x8x8xf32>
+  %r = tensor.collapse_shape %n [[0, 1], [2]] : tensor<3x8x8xf32> into tensor<24x8xf32>
+  // expected-error @below {{reads parts beside all of dimension 0 of operand 0, which is the same on all ranks; wanted its part}}
+  %m = nn.matmul %r, %t transpose_a : (tensor<24x8xf32>, tensor<24x8xf32>) -> tensor<8x8xf32>
+  %s = zero.all_reduce_value %m over <tensor = 2> : tensor<8x8xf32>
+  %l = nn.reduce sum %s dims [0, 1] : (tensor<8x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// Nor is what repeats at another distance.
+zero.mesh @mesh <data = 1, tensor = 2>
+zero.parameter @table : tensor<24x8xf32> = #zero.ones cut <dim 0 of [16, 16, 16] over <tensor = 2>>
+zero.step @repeats_around(%x: tensor<3x8xf32> {zero.input = "x"}) {
+  %t = zero.load @table : tensor<24x8xf32>
+  %n = nn.broadcast %x dims [1, 2] : (tensor<3x8xf32>) -> tensor<8x3x8xf32>
+  %r = tensor.collapse_shape %n [[0, 1], [2]] : tensor<8x3x8xf32> into tensor<24x8xf32>
+  // expected-error @below {{reads parts beside all of dimension 0 of operand 0, which is the same on all ranks; wanted its part}}
+  %m = nn.matmul %r, %t transpose_a : (tensor<24x8xf32>, tensor<24x8xf32>) -> tensor<8x8xf32>
+  %s = zero.all_reduce_value %m over <tensor = 2> : tensor<8x8xf32>
+  %l = nn.reduce sum %s dims [0, 1] : (tensor<8x8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// Each rank would give another gradient to what is added up so.
+zero.mesh @mesh <data = 1, tensor = 2>
+zero.parameter @bias : tensor<8xf32> = #zero.ones
+zero.step @equal_addends(%x: tensor<4x8xf32> {zero.input = "x"}) {
+  %b = zero.load @bias : tensor<8xf32>
+  %n = nn.broadcast %b dims [1] : (tensor<8xf32>) -> tensor<2x8xf32>
+  %c = nn.reduce sum %n dims [0] : (tensor<2x8xf32>) -> tensor<8xf32>
+  // expected-error @below {{adds up parts of which each rank gives another gradient; wanted a 'zero.replicate' before, whose gradient is their sum}}
+  %d = zero.all_reduce_value %c over <tensor = 2> : tensor<8xf32>
+  %l = nn.reduce sum %d dims [0] : (tensor<8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}

@@ -170,6 +170,38 @@ def test_more_ranks_than_key_heads(heads, key_heads, axis):
     assert_trains_as_torch(module, batch, axis)
 
 
+class Pooled(nn.Module):
+    """One answer of all positions, behind what is added at each of them."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.kind = kind
+        self.table, self.up = nn.Embedding(32, WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.offset, self.head = nn.Parameter(torch.ones(WIDTH)), nn.Linear(WIDTH, CLASSES)
+
+    def forward(self, ids, labels):
+        x = self.up(self.table(ids))
+        if self.kind == "added":
+            x = x + self.offset
+        elif self.kind == "rows":
+            x = (x.flatten(0, 1) + self.offset).unflatten(0, ids.shape)
+        elif self.kind == "excited":
+            x = x * torch.sigmoid(self.up(x.mean(1, keepdim=True)))
+        elif self.kind == "repeated":
+            x = self.up(x.sum(1, keepdim=True).expand(x.shape)).flatten(0, 1) @ self.up.weight
+            x = x.unflatten(0, ids.shape) + self.offset
+        return F.cross_entropy(self.head(x.mean(1)), labels)
+
+
+@pytest.mark.parametrize("axis", ("sequence=2", "tensor=2"))
+@pytest.mark.parametrize("kind", ("plain", "added", "rows", "excited", "repeated"))
+def test_pooled_positions(kind, axis):
+    """All positions have one gradient, of which each rank adds up its own."""
+    torch.manual_seed(0)
+    batch = {"ids": torch.randint(0, 32, (2, 8)), "labels": torch.randint(0, CLASSES, (2,))}
+    assert_trains_as_torch(Pooled(kind), batch, axis)
+
+
 class Sinks(nn.Module):
     """Attention whose heads each have a score of no position, as in GPT-OSS."""
 
