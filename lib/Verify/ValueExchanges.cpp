@@ -122,11 +122,11 @@ static bool isOfAllSamples(const State &state) {
 LogicalResult Values::visitReduce(Operation *op, AxesAttr over) {
   State state = statesOf(op->getOperand(0)).front();
   if (isOver(over)) {
-    if (state.kind == State::Same && !state.isSumOfUniform)
+    if (state.kind == State::Same && !state.mayBeTerm)
       return op->emitOpError("over ")
              << axis << " adds up what is the same on all ranks, "
              << axis.getSize() << " times; remove it";
-    if (state.isSumOfUniform && failed(checkAddedUp(op, state, "adds up")))
+    if (state.kind == State::Same && failed(checkAddedUp(op, state, "adds up")))
       return failure();
     if ((!state.isTerm() || isOfAllSamples(state)) && !state.isOfRange)
       return op->emitOpError("over ")
@@ -262,7 +262,7 @@ LogicalResult Values::visitScatter(ScatterValueOp op) {
       return op.emitOpError("over ")
              << axis << " adds up what is " << describe(state)
              << ", wanted the terms of a sum";
-    if (state.isSumOfUniform && failed(checkAddedUp(op, state, "adds up")))
+    if (state.kind == State::Same && failed(checkAddedUp(op, state, "adds up")))
       return failure();
     if (isOfSamples() && failed(checkSamples(op, op.getCut())))
       return failure();
@@ -375,6 +375,31 @@ static std::optional<Layout> findUniformPart(const State &state, Value value) {
   return std::nullopt;
 }
 
+/// Whether a rank has one block of what is cut.
+static bool isOneBlock(const Layout &layout, ArrayRef<int64_t> shape) {
+  return layout.blocks.begin == 0 &&
+         ArrayRef(layout.blocks.sizes) == shape.slice(layout.dim, 1);
+}
+
+static void addLayout(SmallVectorImpl<Layout> &layouts, unsigned dim,
+                      int64_t size) {
+  Layout layout;
+  layout.dim = dim;
+  layout.blocks.sizes.push_back(size);
+  if (!llvm::is_contained(layouts, layout))
+    layouts.push_back(layout);
+}
+
+/// What comes of the ranks of another axis, and is in front, may be in one
+/// block with the one that a rank has.
+static void addFront(SmallVectorImpl<Layout> &layouts,
+                     ArrayRef<int64_t> shape) {
+  if (llvm::any_of(layouts, [&](const Layout &layout) {
+        return layout.dim != 0 && isOneBlock(layout, shape);
+      }))
+    addLayout(layouts, /*dim=*/0, shape[0]);
+}
+
 LogicalResult Values::visitStartGather(StartAllGatherOp op) {
   if (failed(checkGroup(op, op.getOver())))
     return failure();
@@ -393,6 +418,10 @@ LogicalResult Values::visitStartGather(StartAllGatherOp op) {
     state.uniform <<= 1;
     for (auto &repeat : state.repeats)
       ++repeat.first;
+    SmallVector<int64_t> shape{op.getOver().getSize()};
+    llvm::append_range(
+        shape, cast<RankedTensorType>(op.getValue().getType()).getShape());
+    addFront(state.layouts, shape);
     give(op.getPending(), state);
     return success();
   }
@@ -437,11 +466,10 @@ static SmallVector<Layout, 1> likelyLayouts(Value value, const State &state) {
   return likely.empty() ? state.layouts : likely;
 }
 
-/// What arrives of `value`, whose rows go to the ranks. Of all dimensions that
-/// may be the one that is cut the blocks are the same elements.
+/// What arrives of `value`, whose rows go to the ranks, where that is a part of
+/// the first dimension that may be the one that is cut.
 std::optional<State> Values::exchanged(Value value, const State &state) const {
   int64_t block = state.stride ? state.stride : strideOf(value, 0);
-  std::optional<State> found;
   for (const Layout &layout : likelyLayouts(value, state)) {
     if (layout.dim == 0)
       continue;
@@ -457,12 +485,9 @@ std::optional<State> Values::exchanged(Value value, const State &state) const {
     const bool isWithin =
         state.stride ? layout.dim > state.front : inner * extent <= block;
     gathered.part = isWithin ? block * axis.getSize() : block;
-    if (found &&
-        (found->gathered != gathered.gathered || found->part != gathered.part))
-      return std::nullopt;
-    found = gathered;
+    return gathered;
   }
-  return found;
+  return std::nullopt;
 }
 
 /// What arrives of each rank's own samples, whose rows go to the ranks of
@@ -475,14 +500,31 @@ static State samplesSent(AllToAllOp op, const State &state) {
   return sent;
 }
 
+/// What ranks have behind an exchange of the rows of `value` over another axis:
+/// where all rows were one block of what is cut, one of them, of any dimension
+/// of one index.
+static SmallVector<Layout, 1> layoutsBehind(Value value, const State &state) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+  SmallVector<Layout, 1> behind;
+  for (const Layout &layout : state.layouts)
+    if (layout.dim != 0)
+      behind.push_back(layout);
+  if (llvm::any_of(state.layouts, [&](const Layout &layout) {
+        return layout.dim == 0 && isOneBlock(layout, shape);
+      }))
+    for (unsigned dim = 1; dim < shape.size(); ++dim)
+      if (shape[dim] == 1)
+        addLayout(behind, dim, /*size=*/1);
+  addFront(behind, shape);
+  return behind;
+}
+
 /// Rows of the front go to the ranks, and what each of them has of its part
 /// comes: behind it the parts of the other dimension are in order of the ranks.
 LogicalResult Values::visitAllToAll(AllToAllOp op) {
   State state = statesOf(op.getValue()).front();
   if (!isOver(op.getOver())) {
-    // Where a rank has one index of a dimension, that may be the one.
-    SmallVector<Layout, 1> kept(llvm::make_filter_range(
-        state.layouts, [](const Layout &layout) { return layout.dim != 0; }));
+    SmallVector<Layout, 1> kept = layoutsBehind(op.getValue(), state);
     if (state.kind == State::Gathered || state.isOwn ||
         (kept.empty() && !state.layouts.empty()))
       return op.emitOpError("exchanges rows over ")
@@ -506,10 +548,11 @@ LogicalResult Values::visitAllToAll(AllToAllOp op) {
     give(op.getPending(), State::of(State::Terms));
     return success();
   }
-  if ((state.kind == State::Term || state.isOfRange) && !isOfSamples() &&
-      !isOfAllSamples(state) && hasRanks) {
-    State terms = State::of(State::Terms);
-    terms.stride = state.stride ? state.stride : strideOf(op.getValue(), 0);
+  const bool isAddedUp = (state.isTerm() || state.isOfRange) &&
+                         !isOfSamples() && !isOfAllSamples(state) && hasRanks;
+  State terms = State::of(State::Terms);
+  terms.stride = state.stride ? state.stride : strideOf(op.getValue(), 0);
+  if (isAddedUp && !state.mayBeTerm) {
     give(op.getPending(), terms);
     return success();
   }
@@ -517,12 +560,16 @@ LogicalResult Values::visitAllToAll(AllToAllOp op) {
   if (state.kind == State::Cut && hasRanks &&
       (state.samples == 0 || state.samples == strideOf(op.getValue(), 0)))
     gathered = exchanged(op.getValue(), state);
+  if (!gathered && isAddedUp)
+    gathered = terms;
   if (!gathered)
     return op.emitOpError("over ")
            << axis << " exchanges what is " << describe(state)
            << ", wanted parts of a dimension, or the terms of a sum, behind "
               "one of the ranks";
   gathered->isOfSamples = state.samples != 0;
-  give(op.getPending(), settled(*gathered, type.getShape()));
+  State received = settled(*gathered, type.getShape());
+  received.mayBeTerms = isAddedUp ? terms.stride : 0;
+  give(op.getPending(), received);
   return success();
 }

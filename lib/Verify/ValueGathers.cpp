@@ -34,6 +34,7 @@ State verify::partOfBlock(ArrayRef<int64_t> shape, int64_t block) {
     Layout &layout = result.layouts.emplace_back();
     layout.dim = dim;
     layout.blocks.sizes.push_back(block / inner);
+    layout.blocks.isOneIndex = true;
   }
   return result;
 }
@@ -60,7 +61,12 @@ State verify::settled(State state, ArrayRef<int64_t> shape) {
     return state;
   if (state.isOfSamples)
     return State::of(State::Own);
-  return state.part ? partOfBlock(shape, state.part) : State();
+  if (!state.part)
+    return State();
+  State result = partOfBlock(shape, state.part);
+  if (!result.layouts.empty())
+    llvm::append_range(result.layouts, layoutsInTurn(shape, state.part));
+  return result;
 }
 
 //===----------------------------------------------------------------------===//

@@ -113,8 +113,11 @@ FailureOr<States> verify::applyKernel(FunctionOpInterface kernel,
     for (Value operand :
          loops ? ValueRange(loops.getInputs()) : ValueRange(op.getOperands()))
       given.push_back(states.lookup(operand));
-    FailureOr<States> results = loops ? applyLoops(loops, given, over, at)
-                                      : applyOperation(&op, given, over, at);
+    FailureOr<States> results =
+        applyReadings(given, at, [&](ArrayRef<State> operands, Operation *at) {
+          return loops ? applyLoops(loops, operands, over, at)
+                       : applyOperation(&op, operands, over, at);
+        });
     if (failed(results))
       return failure();
     for (auto [result, state] : llvm::zip_equal(op.getResults(), *results))

@@ -75,6 +75,10 @@ std::optional<Blocks> Blocks::window(int64_t offset, int64_t extent) const {
   return result.normalized(extent);
 }
 
+bool Blocks::isOneByOne() const {
+  return llvm::all_of(sizes, [](int64_t size) { return size == 1; });
+}
+
 std::optional<Blocks> Blocks::within(int64_t stride) const {
   Blocks part;
   for (int64_t block : sizes) {
@@ -85,6 +89,7 @@ std::optional<Blocks> Blocks::within(int64_t stride) const {
   if (begin % stride != 0)
     return std::nullopt;
   part.begin = begin / stride;
+  part.isOneIndex = isOneIndex;
   return part;
 }
 
@@ -167,7 +172,8 @@ cutPart(const Factors &factors, const DimPart &part, const Blocks &blocks) {
 
 /// What is cut of a product is the innermost part that it can be. One of which
 /// a rank has one index may as well be around it, unless it is known which
-/// parts have been multiplied.
+/// parts have been multiplied, and one of which it has an index of each block
+/// where nothing is known.
 SmallVector<CutFactors, 1> verify::findCutFactors(const Factors &factors,
                                                   const FactoredDim &dim,
                                                   const Blocks &blocks) {
@@ -175,23 +181,29 @@ SmallVector<CutFactors, 1> verify::findCutFactors(const Factors &factors,
   for (const DimPart &part : dim.parts)
     sizes.push_back(sizeOf(factors, part));
   bool isKnown = sizes.size() > 1 && blocks.parts == sizes;
-  SmallVector<CutFactors, 1> found;
+  // Sizes of 1 do not tell one part from another.
+  bool isOneOfSome = isKnown && sizes[blocks.part] == 1;
+  SmallVector<CutFactors, 1> found, others;
   int64_t stride = 1, all = sizeOf(factors, dim);
   for (size_t i = sizes.size(); i-- > 0; stride *= sizes[i]) {
     int64_t size = sizes[i];
-    if (size == 0 || (isKnown && i != blocks.part) ||
-        (!found.empty() && size != 1))
+    bool isOther = isKnown && i != blocks.part;
+    if (size == 0 || (isOther && !(isOneOfSome && size == 1)))
       continue;
     std::optional<Blocks> part =
         divide(blocks, stride, size, all / (stride * size));
-    if (!part)
+    bool isNext =
+        size == 1 || (part && blocks.isOneIndex && part->isOneByOne());
+    if (!part || (!isKnown && !found.empty() && !isNext))
       continue;
     if (sizes.size() == 1) {
       part->parts = blocks.parts;
       part->part = blocks.part;
     }
-    llvm::append_range(found, cutPart(factors, dim.parts[i], *part));
+    llvm::append_range(isOther ? others : found,
+                       cutPart(factors, dim.parts[i], *part));
   }
+  llvm::append_range(found, others);
   return found;
 }
 
@@ -270,6 +282,7 @@ std::pair<Composed, Blocks> verify::composeBlocks(const Factors &factors,
     if (sizes.size() > 1) {
       result.parts = sizes;
       result.part = i;
+      result.isOneIndex |= sizes[i] == 1;
     }
   }
   if (result.sizes.empty())

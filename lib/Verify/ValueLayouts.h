@@ -27,7 +27,10 @@ struct Blocks {
   /// The dimensions that were made this one, outer to inner, and which of them
   /// is cut; empty where that is not known.
   SmallVector<int64_t, 2> parts;
-  size_t part = 0;
+  unsigned part = 0;
+  /// A block is the inside of the one index that each rank has, which may be of
+  /// a dimension around it.
+  bool isOneIndex = false;
 
   bool operator==(const Blocks &other) const {
     return sizes == other.sizes && begin == other.begin;
@@ -39,6 +42,8 @@ struct Blocks {
   std::optional<Blocks> normalized(int64_t extent) const;
   /// Indices [offset, offset + extent).
   std::optional<Blocks> window(int64_t offset, int64_t extent) const;
+  /// Whether a rank has one index of each block.
+  bool isOneByOne() const;
   /// In units of `stride` indices; nothing where blocks are no such.
   std::optional<Blocks> within(int64_t stride) const;
   /// Whether whole blocks fill a dimension of `extent` indices.

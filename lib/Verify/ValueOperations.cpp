@@ -18,6 +18,8 @@ using zrt::Factors;
 
 static FailureOr<States> report(Operation *op, Operation *at, AxesAttr over,
                                 StringRef problem) {
+  if (!at)
+    return failure();
   InFlightDiagnostic error = at->emitOpError("over ") << over << ' ' << problem;
   if (op != at)
     error.attachNote(op->getLoc()) << "computed here";
@@ -190,8 +192,7 @@ static std::optional<States> applyUnlimited(Operation *op,
 
 FailureOr<States> verify::applyOperation(Operation *op,
                                          ArrayRef<State> operands,
-                                         AxesAttr over, Operation *at,
-                                         Choice *choice) {
+                                         AxesAttr over, Operation *at) {
   SplatElementsAttr splat;
   if (matchPattern(op, m_Constant(&splat))) {
     State state;
@@ -215,7 +216,6 @@ FailureOr<States> verify::applyOperation(Operation *op,
   }
   const Factors factors = getFactors(op);
   Rule rule(op, factors, operands, over);
-  rule.choice = choice;
   if (std::optional<States> results = rule.run()) {
     if (operands.size() == 1 &&
         (operands[0].kind == State::Cut || operands[0].kind == State::Own ||

@@ -125,27 +125,15 @@ void Rule::setUniform(State &state, const zrt::FactoredTensor &tensor) const {
   }
 }
 
-/// Whether the results, of which `result` is one, are sums over what is the
-/// same along its indices, or linear in one such sum.
+/// Whether `result` is a sum over what is the same along its indices.
 bool Rule::isSumOfUniform(const zrt::FactoredTensor &result) const {
-  unsigned factorsOfProduct = 0;
-  bool hasAddend = false;
-  for (auto [state, tensor] : llvm::zip_equal(operands, factors.operands)) {
-    if (tensor.isAddend && !state.isSumOfUniform && !state.isZero)
+  for (auto [state, tensor] : llvm::zip_equal(operands, factors.operands))
+    if (tensor.isAddend && !state.isZero)
       return false;
-    hasAddend |= tensor.isAddend && state.isSumOfUniform;
-    factorsOfProduct += !tensor.isAddend && state.isSumOfUniform;
-    if (!tensor.isAddend && !tensor.isLinear && state.isSumOfUniform)
-      return false;
-  }
-  auto isAddedUp = [&](size_t factor) {
+  return llvm::any_of(llvm::seq(factors.factors.size()), [&](size_t factor) {
     return factors.factors[factor].kind == FactorKind::Sum &&
            !hasFactorOf(result, factor) && !repeatsOf(factor).empty();
-  };
-  if (factorsOfProduct == 0)
-    return hasAddend ||
-           llvm::any_of(llvm::seq(factors.factors.size()), isAddedUp);
-  return factorsOfProduct == 1;
+  });
 }
 
 /// Whether what all ranks have of `dim` of an operand is the same for the parts

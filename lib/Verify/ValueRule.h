@@ -38,8 +38,6 @@ public:
   std::string problem;
   /// Whether a factor may be cut that way, where its kind allows it.
   std::function<bool(size_t factor, const Blocks &)> mayCut;
-  /// Null: the first way to read the operands says what the results are.
-  Choice *choice = nullptr;
 
 private:
   bool has(State::Kind kind) const {

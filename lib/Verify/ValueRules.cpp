@@ -49,7 +49,7 @@ States Rule::sameResults() const {
   States results(op->getNumResults());
   for (auto [state, tensor] : llvm::zip_equal(results, factors.results)) {
     setUniform(state, tensor);
-    state.isSumOfUniform = isSumOfUniform(tensor);
+    state.mayBeTerm = isSumOfUniform(tensor);
     state.isZero = operands.size() == 1 && operands[0].isZero &&
                    factors.operands[0].isLinear;
   }
@@ -146,8 +146,21 @@ std::optional<State> Rule::cutResult(const Way &way, unsigned result) {
 }
 
 static bool hasTerm(ArrayRef<State> states) {
-  return llvm::any_of(
-      states, [](const State &state) { return state.kind == State::Term; });
+  return llvm::any_of(states,
+                      [](const State &state) { return state.isTerm(); });
+}
+
+/// Adds to what `state` may be what `other` is, in another way to read what it
+/// comes of.
+static void addReading(State &state, const State &other) {
+  if (state.kind == State::Term && other.kind == State::Cut) {
+    state = other;
+    state.mayBeTerm = true;
+  }
+  state.mayBeTerm |= other.kind == State::Term && state.kind == State::Cut;
+  for (const Layout &layout : other.layouts)
+    if (!llvm::is_contained(state.layouts, layout))
+      state.layouts.push_back(layout);
 }
 
 /// The results of one way to read all operands.
@@ -170,20 +183,12 @@ void Rule::finish(const Way &way) {
            "'zero.all_reduce_value' makes");
       return;
     }
-  if (found && choice && hasTerm(*found) != hasTerms) {
-    choice->isThere = true;
-    if (choice->takesParts && !hasTerms)
-      found = results;
-    return;
-  }
   if (!found) {
     found = results;
     return;
   }
   for (auto [state, other] : llvm::zip_equal(*found, results))
-    for (const Layout &layout : other.layouts)
-      if (!llvm::is_contained(state.layouts, layout))
-        state.layouts.push_back(layout);
+    addReading(state, other);
 }
 
 /// Reads operands from `operand` on in every way.

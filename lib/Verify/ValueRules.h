@@ -9,22 +9,23 @@ namespace mlir::zero::verify {
 using States = SmallVector<State, 2>;
 
 /// What the ranks of `over` have of the results of `op`, which has `factors`;
-/// an error at `at` where they would be no parts of one computation.
+/// an error at `at`, if there is one, where they would be no parts of one
+/// computation.
 FailureOr<States> applyFactors(Operation *op, const zrt::Factors &factors,
                                ArrayRef<State> operands, AxesAttr over,
                                Operation *at);
 
-/// Where a rank has one index of a dimension, a sum over the one beside it is a
-/// part or a term, as either is what is cut.
-struct Choice {
-  bool takesParts = false;
-  bool isThere = false; ///< there was one
-};
-
 /// The same with the factors that `op` has.
 FailureOr<States> applyOperation(Operation *op, ArrayRef<State> operands,
-                                 AxesAttr over, Operation *at,
-                                 Choice *choice = nullptr);
+                                 AxesAttr over, Operation *at);
+
+/// What `apply` gives of `operands`, and of those that may be terms as such;
+/// where either gives results these may be both. An error at `at`, if there is
+/// one, where neither does.
+FailureOr<States> applyReadings(
+    ArrayRef<State> operands, Operation *at,
+    llvm::function_ref<FailureOr<States>(ArrayRef<State>, Operation *at)>
+        apply);
 
 /// The same of the function that a launch runs.
 FailureOr<States> applyKernel(FunctionOpInterface kernel,

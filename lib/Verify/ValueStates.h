@@ -44,9 +44,13 @@ struct State {
   uint64_t uniform = 0;
   /// The same of a part of the digits of an index of a dimension.
   SmallVector<std::pair<unsigned, Repeat>, 0> repeats;
-  /// Same: a sum over what is the same along its indices; the term of a sum
-  /// where each rank has a part of these.
-  bool isSumOfUniform = false;
+  /// Same, and Cut: it may as well be the term of a sum, over what is the same
+  /// along its indices, or over a dimension of which a rank has one index. What
+  /// reads the value says which.
+  bool mayBeTerm = false;
+  /// Of what was exchanged: that may as well be Terms, of this `stride`; 0
+  /// where it may not.
+  int64_t mayBeTerms = 0;
   /// Same: every element is 0.
   bool isZero = false;
 
@@ -107,7 +111,15 @@ struct State {
     llvm::erase_if(repeats,
                    [&](const auto &repeat) { return repeat.first == dim; });
   }
-  bool isTerm() const { return kind == Term || isSumOfUniform; }
+  bool isTerm() const { return kind == Term || mayBeTerm; }
+  /// The term, or terms, that it may be.
+  std::optional<State> asTerm() const {
+    if (!mayBeTerm && !mayBeTerms)
+      return std::nullopt;
+    State terms = of(mayBeTerms ? Terms : Term);
+    terms.stride = mayBeTerms;
+    return terms;
+  }
   static State none() { return of(None); }
   static State of(Kind kind) {
     State state;

@@ -25,7 +25,7 @@ bool Rule::countsAddendsOnce(const CutFactors &cut) {
   };
   for (auto [index, tensor] : llvm::enumerate(factors.operands)) {
     const State &state = operands[index];
-    if (!tensor.isAddend || state.isTerm() || state.isZero ||
+    if (!tensor.isAddend || state.kind == State::Term || state.isZero ||
         isPart(state, tensor))
       continue;
     fail("adds " + nameOf(index) + ", which is " + describe(state) +
@@ -59,5 +59,45 @@ std::optional<States> Rule::termResults() {
                   " times; wanted the sum, which "
                   "'zero.all_reduce_value' makes");
   States results(op->getNumResults(), State::term());
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// What may be terms
+//===----------------------------------------------------------------------===//
+
+static bool hasTerm(const FailureOr<States> &states) {
+  return succeeded(states) && llvm::any_of(*states, [](const State &state) {
+           return state.kind == State::Term;
+         });
+}
+
+FailureOr<States> verify::applyReadings(
+    ArrayRef<State> operands, Operation *at,
+    llvm::function_ref<FailureOr<States>(ArrayRef<State>, Operation *at)>
+        apply) {
+  SmallVector<size_t> open;
+  for (auto [index, state] : llvm::enumerate(operands))
+    if (state.asTerm())
+      open.push_back(index);
+  if (open.empty())
+    return apply(operands, at);
+  auto applyTerms = [&](ArrayRef<size_t> indices) {
+    States terms(operands);
+    for (size_t index : indices)
+      terms[index] = *operands[index].asTerm();
+    return apply(terms, /*at=*/nullptr);
+  };
+  FailureOr<States> results = apply(operands, /*at=*/nullptr);
+  FailureOr<States> terms = applyTerms(open);
+  for (size_t i = 0; open.size() > 1 && i < open.size() && !hasTerm(terms); ++i)
+    terms = applyTerms(open[i]);
+  if (failed(results))
+    return succeeded(terms) ? terms : apply(operands, at);
+  if (hasTerm(terms))
+    for (auto [state, term] : llvm::zip_equal(*results, *terms))
+      state.mayBeTerm |=
+          term.kind == State::Term &&
+          (state.kind == State::Same || state.kind == State::Cut);
   return results;
 }

@@ -13,14 +13,10 @@ namespace mlir::zero::verify {
 /// The values of one step, over one axis.
 class Values {
 public:
-  Values(ModuleOp module, StepOp step, AxesAttr axis, bool takesParts = false)
-      : symbols(module), step(step), axis(axis), isModel(step.isModel()) {
-    choice.takesParts = takesParts;
-  }
+  Values(ModuleOp module, StepOp step, AxesAttr axis)
+      : symbols(module), step(step), axis(axis), isModel(step.isModel()) {}
 
   LogicalResult run();
-  /// Whether some values could be read in another way.
-  bool hadChoice() const { return choice.isThere; }
   /// What ranks have of a value that was followed.
   State stateOf(Value value) const { return statesOf(value).front(); }
 
@@ -79,7 +75,6 @@ private:
   StepOp step;
   AxesAttr axis;
   bool isModel;
-  Choice choice;
   DenseMap<Value, State> states;
   DenseMap<StringAttr, State> stash; ///< by name
 };

@@ -17,8 +17,6 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
-#include <thread>
-
 using namespace mlir;
 using namespace mlir::zero;
 using namespace mlir::zero::verify;
@@ -192,7 +190,10 @@ LogicalResult Values::visitOther(Operation *op) {
   if (op->getNumRegions() != 0 && failed(checkCaptured(op)))
     return failure();
   FailureOr<States> results =
-      applyOperation(op, statesOf(op->getOperands()), axis, op, &choice);
+      applyReadings(statesOf(op->getOperands()), op,
+                    [&](ArrayRef<State> operands, Operation *at) {
+                      return applyOperation(op, operands, axis, at);
+                    });
   if (failed(results) || (isModel && failed(checkReplicas(op, *results))))
     return failure();
   // A reshape is the same elements in their order.
@@ -299,53 +300,11 @@ LogicalResult Values::run() {
   return success();
 }
 
-namespace {
-/// Keeps what this thread says, until it is told or forgotten.
-class KeptDiagnostics {
-public:
-  explicit KeptDiagnostics(MLIRContext *context)
-      : engine(context->getDiagEngine()), thread(std::this_thread::get_id()),
-        handler(engine.registerHandler([this](Diagnostic &diagnostic) {
-          if (std::this_thread::get_id() != thread)
-            return failure();
-          kept.push_back(std::move(diagnostic));
-          return success();
-        })) {}
-  ~KeptDiagnostics() { engine.eraseHandler(handler); }
-  std::vector<Diagnostic> take() { return std::move(kept); }
-
-private:
-  DiagnosticEngine &engine;
-  std::thread::id thread;
-  DiagnosticEngine::HandlerID handler;
-  std::vector<Diagnostic> kept;
-};
-} // namespace
-
-/// What can be read in two ways is read in one of them throughout.
-static LogicalResult verifyAxis(ModuleOp module, StepOp step, AxesAttr axis) {
-  std::vector<Diagnostic> said;
-  {
-    KeptDiagnostics kept(module.getContext());
-    Values values(module, step, axis);
-    if (succeeded(values.run()))
-      return success();
-    said = kept.take();
-    if (values.hadChoice() &&
-        succeeded(Values(module, step, axis, /*takesParts=*/true).run()))
-      return success();
-  }
-  // What is wrong in both is said as it is in the first.
-  for (Diagnostic &diagnostic : said)
-    module.getContext()->getDiagEngine().emit(std::move(diagnostic));
-  return failure();
-}
-
 LogicalResult verify::verifyValues(ModuleOp module, StepOp step) {
   if (failed(verifyCuts(module)))
     return failure();
   for (AxesAttr axis : listModelAxes(module))
-    if (failed(verifyAxis(module, step, axis)))
+    if (failed(Values(module, step, axis).run()))
       return failure();
   return success();
 }
