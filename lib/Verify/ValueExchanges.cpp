@@ -114,11 +114,6 @@ LogicalResult Values::visitTerm(TermValueOp op) {
   return success();
 }
 
-/// What no rank may have whole, which would have the samples of the others.
-static bool isOfAllSamples(const State &state) {
-  return state.samples != 0 || state.sumsSamples;
-}
-
 LogicalResult Values::visitReduce(Operation *op, AxesAttr over) {
   State state = statesOf(op->getOperand(0)).front();
   if (isOver(over)) {
@@ -128,7 +123,7 @@ LogicalResult Values::visitReduce(Operation *op, AxesAttr over) {
              << axis.getSize() << " times; remove it";
     if (state.kind == State::Same && failed(checkAddedUp(op, state, "adds up")))
       return failure();
-    if ((!state.isTerm() || isOfAllSamples(state)) && !state.isOfRange)
+    if ((!state.isTerm() || state.isOfAllSamples()) && !state.isOfRange)
       return op->emitOpError("over ")
              << axis << " adds up what is " << describe(state)
              << "; wanted the terms of a sum";
@@ -146,8 +141,8 @@ static void makeOwn(SliceValueOp op, const State &whole, State &part) {
   part.isOwn = true;
   const int64_t dim = op.getCut().getDim();
   if (dim == 0)
-    part.gathered.sizes.push_back(whole.stride ? whole.stride
-                                               : strideOf(op.getValue(), dim));
+    part.gathered.push_back(
+        {whole.stride ? whole.stride : strideOf(op.getValue(), dim)});
   DenseIntElementsAttr numbers;
   auto type = cast<RankedTensorType>(op.getValue().getType());
   if (type.getRank() == 1 && matchPattern(op.getValue(), m_Constant(&numbers)))
@@ -236,7 +231,7 @@ LogicalResult Values::visitGather(GatherValueOp op) {
                   blocksOf(op.getCut())};
     bool fits = llvm::is_contained(state.layouts, wanted) ||
                 (state.isOwn && op.getCut().getWholeSize() == axis.getSize());
-    if (state.kind != State::Cut || isOfAllSamples(state) || !fits)
+    if (state.kind != State::Cut || state.isOfAllSamples() || !fits)
       return op.emitOpError("over ")
              << axis << " brings together what is " << describe(state)
              << ", wanted " << describe(wanted);
@@ -352,224 +347,5 @@ LogicalResult Values::visitExchange(ExchangeValueOp op) {
     return failure();
   }
   give(op.getResult(), state);
-  return success();
-}
-
-/// The outermost dimension along which all ranks have one value, though not
-/// one for all elements: each has a part of it.
-static std::optional<Layout> findUniformPart(const State &state, Value value) {
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
-  auto isUniform = [&](size_t dim) {
-    return shape[dim] == 1 || state.isUniform(dim);
-  };
-  if (state.kind != State::Same ||
-      llvm::all_of(llvm::seq(shape.size()), isUniform))
-    return std::nullopt;
-  for (auto [dim, extent] : llvm::enumerate(shape))
-    if (extent > 1 && isUniform(dim)) {
-      Layout layout;
-      layout.dim = dim;
-      layout.blocks.sizes.push_back(extent);
-      return layout;
-    }
-  return std::nullopt;
-}
-
-/// Whether a rank has one block of what is cut.
-static bool isOneBlock(const Layout &layout, ArrayRef<int64_t> shape) {
-  return layout.blocks.begin == 0 &&
-         ArrayRef(layout.blocks.sizes) == shape.slice(layout.dim, 1);
-}
-
-static void addLayout(SmallVectorImpl<Layout> &layouts, unsigned dim,
-                      int64_t size) {
-  Layout layout;
-  layout.dim = dim;
-  layout.blocks.sizes.push_back(size);
-  if (!llvm::is_contained(layouts, layout))
-    layouts.push_back(layout);
-}
-
-/// What comes of the ranks of another axis, and is in front, may be in one
-/// block with the one that a rank has.
-static void addFront(SmallVectorImpl<Layout> &layouts,
-                     ArrayRef<int64_t> shape) {
-  if (llvm::any_of(layouts, [&](const Layout &layout) {
-        return layout.dim != 0 && isOneBlock(layout, shape);
-      }))
-    addLayout(layouts, /*dim=*/0, shape[0]);
-}
-
-LogicalResult Values::visitStartGather(StartAllGatherOp op) {
-  if (failed(checkGroup(op, op.getOver())))
-    return failure();
-  State state = statesOf(op.getValue()).front();
-  if (op.getOver() != axis) {
-    if (state.kind == State::Sorted || state.kind == State::Placed)
-      return op.emitOpError("over ")
-             << op.getOver() << " brings together rows in the order of each "
-             << "rank's experts over " << axis
-             << "; wanted operations between that need no more than a part, or "
-                "one of the axes";
-    // The ranks of the other axis are dimension 0 of what arrives.
-    state.isOfAll = false;
-    for (Layout &layout : state.layouts)
-      ++layout.dim;
-    state.uniform <<= 1;
-    for (auto &repeat : state.repeats)
-      ++repeat.first;
-    SmallVector<int64_t> shape{op.getOver().getSize()};
-    llvm::append_range(
-        shape, cast<RankedTensorType>(op.getValue().getType()).getShape());
-    addFront(state.layouts, shape);
-    give(op.getPending(), state);
-    return success();
-  }
-  if (std::optional<Layout> layout =
-          isOfSamples() ? std::nullopt : findUniformPart(state, op.getValue()))
-    state = State::cut(*layout);
-  // Of what is the same everywhere all parts are.
-  const int64_t rank = op.getTensorType().getRank();
-  const uint64_t all = rank < 64 ? (uint64_t(1) << rank) - 1 : 0;
-  if (state.kind == State::Same && all != 0 && (state.uniform & all) == all) {
-    state.uniform = ~uint64_t(0);
-    give(op.getPending(), state);
-    return success();
-  }
-  if ((state.kind != State::Cut || isOfAllSamples(state)) && !isOfRanks(state))
-    return op.emitOpError("over ")
-           << axis << " brings together what is " << describe(state)
-           << ", wanted parts of a dimension";
-  State gathered;
-  gathered.isOfAll = isOfRanks(state);
-  if (state.kind == State::Cut && !state.isOwn) {
-    const Layout &layout = state.layouts.front();
-    gathered.kind = State::Gathered;
-    gathered.stride = op.getTensorType().getNumElements();
-    for (int64_t size : layout.blocks.sizes)
-      gathered.gathered.sizes.push_back(size *
-                                        strideOf(op.getValue(), layout.dim));
-  }
-  give(op.getPending(), settled(gathered, op.getTensorType().getShape()));
-  return success();
-}
-
-/// Of the dimensions that may be the one that is cut, those of which a rank has
-/// several indices, if there are any: one index may as well be of a dimension
-/// that a reshape has inserted.
-static SmallVector<Layout, 1> likelyLayouts(Value value, const State &state) {
-  auto type = cast<RankedTensorType>(value.getType());
-  auto isLong = [&](const Layout &layout) {
-    return layout.dim != 0 && type.getDimSize(layout.dim) > 1;
-  };
-  SmallVector<Layout, 1> likely(llvm::make_filter_range(state.layouts, isLong));
-  return likely.empty() ? state.layouts : likely;
-}
-
-/// What arrives of `value`, whose rows go to the ranks, where that is a part of
-/// the first dimension that may be the one that is cut.
-std::optional<State> Values::exchanged(Value value, const State &state) const {
-  int64_t block = state.stride ? state.stride : strideOf(value, 0);
-  for (const Layout &layout : likelyLayouts(value, state)) {
-    if (layout.dim == 0)
-      continue;
-    int64_t inner = strideOf(value, layout.dim);
-    int64_t extent =
-        cast<RankedTensorType>(value.getType()).getDimSize(layout.dim);
-    State gathered;
-    gathered.kind = State::Gathered;
-    gathered.stride = strideOf(value, 0);
-    for (int64_t size : layout.blocks.sizes)
-      gathered.gathered.sizes.push_back(size * inner);
-    // Indices of what was within the dimension of the ranks are within a part.
-    const bool isWithin =
-        state.stride ? layout.dim > state.front : inner * extent <= block;
-    gathered.part = isWithin ? block * axis.getSize() : block;
-    return gathered;
-  }
-  return std::nullopt;
-}
-
-/// What arrives of each rank's own samples, whose rows go to the ranks of
-/// another dimension.
-static State samplesSent(AllToAllOp op, const State &state) {
-  int64_t row = strideOf(op.getValue(), 0);
-  State sent = partOfBlock(op.getTensorType().getShape(),
-                           state.stride ? state.stride : row);
-  sent.samples = row;
-  return sent;
-}
-
-/// What ranks have behind an exchange of the rows of `value` over another axis:
-/// where all rows were one block of what is cut, one of them, of any dimension
-/// of one index.
-static SmallVector<Layout, 1> layoutsBehind(Value value, const State &state) {
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
-  SmallVector<Layout, 1> behind;
-  for (const Layout &layout : state.layouts)
-    if (layout.dim != 0)
-      behind.push_back(layout);
-  if (llvm::any_of(state.layouts, [&](const Layout &layout) {
-        return layout.dim == 0 && isOneBlock(layout, shape);
-      }))
-    for (unsigned dim = 1; dim < shape.size(); ++dim)
-      if (shape[dim] == 1)
-        addLayout(behind, dim, /*size=*/1);
-  addFront(behind, shape);
-  return behind;
-}
-
-/// Rows of the front go to the ranks, and what each of them has of its part
-/// comes: behind it the parts of the other dimension are in order of the ranks.
-LogicalResult Values::visitAllToAll(AllToAllOp op) {
-  State state = statesOf(op.getValue()).front();
-  if (!isOver(op.getOver())) {
-    SmallVector<Layout, 1> kept = layoutsBehind(op.getValue(), state);
-    if (state.kind == State::Gathered || state.isOwn ||
-        (kept.empty() && !state.layouts.empty()))
-      return op.emitOpError("exchanges rows over ")
-             << op.getOver() << " of what is over " << axis << ' '
-             << describe(state) << "; wanted all rows on each rank";
-    state.layouts = std::move(kept);
-    state.uniform &= ~uint64_t(1);
-    state.dropRepeats(0);
-    give(op.getPending(), state);
-    return success();
-  }
-  if (failed(checkGroup(op, op.getOver())))
-    return failure();
-  auto type = cast<RankedTensorType>(op.getValue().getType());
-  bool hasRanks = type.getDimSize(0) == axis.getSize();
-  if (isOfRanks(state) && hasRanks) {
-    give(op.getPending(), samplesSent(op, state));
-    return success();
-  }
-  if (state.kind == State::Term && state.isOfAll && isOfSamples() && hasRanks) {
-    give(op.getPending(), State::of(State::Terms));
-    return success();
-  }
-  const bool isAddedUp = (state.isTerm() || state.isOfRange) &&
-                         !isOfSamples() && !isOfAllSamples(state) && hasRanks;
-  State terms = State::of(State::Terms);
-  terms.stride = state.stride ? state.stride : strideOf(op.getValue(), 0);
-  if (isAddedUp && !state.mayBeTerm) {
-    give(op.getPending(), terms);
-    return success();
-  }
-  std::optional<State> gathered;
-  if (state.kind == State::Cut && hasRanks &&
-      (state.samples == 0 || state.samples == strideOf(op.getValue(), 0)))
-    gathered = exchanged(op.getValue(), state);
-  if (!gathered && isAddedUp)
-    gathered = terms;
-  if (!gathered)
-    return op.emitOpError("over ")
-           << axis << " exchanges what is " << describe(state)
-           << ", wanted parts of a dimension, or the terms of a sum, behind "
-              "one of the ranks";
-  gathered->isOfSamples = state.samples != 0;
-  State received = settled(*gathered, type.getShape());
-  received.mayBeTerms = isAddedUp ? terms.stride : 0;
-  give(op.getPending(), received);
   return success();
 }

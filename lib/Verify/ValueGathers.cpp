@@ -55,9 +55,10 @@ static SmallVector<Layout, 1> layoutsInTurn(ArrayRef<int64_t> shape,
 }
 
 State verify::settled(State state, ArrayRef<int64_t> shape) {
-  if (state.kind != State::Gathered || state.gathered.begin != 0 ||
-      state.gathered.sizes.size() != 1 ||
-      state.gathered.sizes.front() != state.stride)
+  auto isInOrder = [&](ArrayRef<int64_t> blocks) {
+    return blocks.size() == 1 && blocks.front() == state.stride;
+  };
+  if (state.kind != State::Gathered || llvm::none_of(state.gathered, isInOrder))
     return state;
   if (state.isOfSamples)
     return State::of(State::Own);
@@ -145,28 +146,39 @@ static std::optional<size_t> findCutDim(const Moved &moved) {
   return found;
 }
 
+/// Those of the blocks, in elements, that a move of part of `dim` takes.
+static std::optional<SmallVector<int64_t, 2>>
+takeBlocks(const Moved &moved, size_t dim, ArrayRef<int64_t> blocks) {
+  int64_t inner = moved.layout.strides[dim];
+  Blocks rows;
+  rows.sizes.append(blocks.begin(), blocks.end());
+  std::optional<Blocks> all = rows.within(inner);
+  if (!all || !all->fills(moved.from[dim]))
+    return std::nullopt;
+  std::optional<Blocks> part =
+      all->window(moved.layout.offset / inner, moved.to[dim]);
+  if (!part || !part->fills(moved.to[dim]))
+    return std::nullopt;
+  return llvm::map_to_vector<2>(part->sizes,
+                                [&](int64_t size) { return size * inner; });
+}
+
 /// Of each rank some of the blocks.
 static std::optional<State> takePieces(const Moved &moved, State state) {
   std::optional<size_t> dim = findCutDim(moved);
   if (!dim || moved.layout.strides != getDenseLayout(moved.from).strides)
     return std::nullopt;
-  int64_t inner = moved.layout.strides[*dim], extent = moved.from[*dim];
-  if (state.stride % (inner * extent) != 0)
-    return std::nullopt;
-  Blocks rows;
-  for (int64_t size : state.gathered.sizes) {
-    if (size % inner != 0)
-      return std::nullopt;
-    rows.sizes.push_back(size / inner);
-  }
-  std::optional<Blocks> part =
-      rows.window(moved.layout.offset / inner, moved.to[*dim]);
-  if (!rows.fills(extent) || !part || !part->fills(moved.to[*dim]))
+  int64_t extent = moved.from[*dim];
+  if (state.stride % (moved.layout.strides[*dim] * extent) != 0)
     return std::nullopt;
   state.stride = state.stride / extent * moved.to[*dim];
-  state.gathered.sizes.clear();
-  for (int64_t block : part->sizes)
-    state.gathered.sizes.push_back(block * inner);
+  SmallVector<SmallVector<int64_t, 2>, 1> taken;
+  for (ArrayRef<int64_t> blocks : state.gathered)
+    if (auto part = takeBlocks(moved, *dim, blocks))
+      taken.push_back(*part);
+  if (taken.empty())
+    return std::nullopt;
+  state.gathered = std::move(taken);
   return settled(state, moved.to);
 }
 
@@ -216,13 +228,13 @@ static std::optional<State> reshapeOwn(ArrayRef<int64_t> shape,
     number.layouts.clear();
     return number;
   }
-  const int64_t block = operand.gathered.sizes.front();
+  const int64_t block = operand.gathered.front().front();
   State result = partOfBlock(shape, block);
   if (!result.layouts.empty())
     return result;
   // One's own as before; what reads it says where it is.
   result = operand;
-  result.gathered.sizes.clear();
+  result.gathered.clear();
   result.layouts = layoutsInTurn(shape, block);
   return result.layouts.empty() ? std::nullopt : std::optional(result);
 }
@@ -239,7 +251,7 @@ static std::optional<State> move(const Moved &moved, const State &state,
   case State::Same:
     return bringToFront(moved, state, ranks);
   case State::Cut:
-    if (state.isOwn && !state.gathered.sizes.empty() && moved.isReshape())
+    if (state.isOwn && !state.gathered.empty() && moved.isReshape())
       return reshapeOwn(moved.to, state);
     return std::nullopt;
   case State::None:
