@@ -151,6 +151,7 @@ private:
   bool excludes(DimensionId atom) const;
   void takeBest(ArrayRef<CutCost> candidates);
   void choose();
+  void moveData();
   void take(const CutCost &cost);
 
   void cutRows();
