@@ -36,6 +36,21 @@ static std::optional<View> getSliceView(tensor::ExtractSliceOp slice) {
   return View{slice.getSource(), offset * int64_t(zrt::sizeOf(*element))};
 }
 
+/// Whether `op` leaves each element where it is, as a transposition does that
+/// moves nothing but dimensions of one index.
+static bool movesNothing(Operation *op) {
+  auto move = dyn_cast<MoveOpInterface>(op);
+  if (!move || op->getNumOperands() != 1 || op->getNumResults() != 1)
+    return false;
+  auto from = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
+  auto to = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!from || !to || !from.hasStaticShape() || !to.hasStaticShape() ||
+      from.getNumElements() != to.getNumElements())
+    return false;
+  auto layout = move.getResultLayout(0, getDenseLayout(from.getShape()));
+  return layout && isDense(*layout, to.getShape());
+}
+
 std::optional<View> mlir::zero::getView(Operation *op) {
   if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
           RecomputeOp, ReplicateOp, CountOnceOp, GradientOp>(op))
@@ -44,6 +59,8 @@ std::optional<View> mlir::zero::getView(Operation *op) {
     return View{load.getSource(), 0};
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
     return getSliceView(slice);
+  if (movesNothing(op))
+    return View{op->getOperand(0), 0};
   return std::nullopt;
 }
 

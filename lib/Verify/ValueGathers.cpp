@@ -211,13 +211,15 @@ static std::optional<State> bringToFront(const Moved &moved, State state,
 
 void verify::setFront(State &state, Operation *op, int64_t ranks) {
   std::optional<Moved> moved = findMoved(op, /*result=*/0);
-  if (!moved || !bringsRanksToFront(*moved, ranks))
+  if (!moved || moved->to.empty() || moved->to.front() != ranks ||
+      !moved->movesOnly(0))
     return;
-  state.stride = moved->layout.strides.front();
+  const int64_t stride = moved->layout.strides.front();
   for (auto [dim, extent] : llvm::enumerate(moved->from))
-    if (extent == ranks &&
-        strideOf(moved->from, static_cast<int64_t>(dim)) == state.stride)
+    if (extent == ranks && strideOf(moved->from, int64_t(dim)) == stride) {
+      state.stride = stride;
       state.front = dim;
+    }
 }
 
 /// The dimensions that are cut where what is around is. A number has none.
@@ -230,6 +232,11 @@ static std::optional<State> reshapeOwn(ArrayRef<int64_t> shape,
   }
   const int64_t block = operand.gathered.front().front();
   State result = partOfBlock(shape, block);
+  // One number is as well one's own as one of each dimension.
+  if (!result.layouts.empty() && llvm::product_of(shape) == 1) {
+    result.isOwn = true;
+    result.gathered = operand.gathered;
+  }
   if (!result.layouts.empty())
     return result;
   // One's own as before; what reads it says where it is.

@@ -16,7 +16,7 @@ struct View {
 };
 
 /// What `op`'s result looks at, where it shares its operand's memory: reshapes,
-/// casts, slices that are contiguous, `zero.recompute`, `zero.gradient`, and a
+/// moves of dimensions of one index, casts, slices that are contiguous, `zero.recompute`, `zero.gradient`, and a
 /// `zero.load` from what was gathered. Absent for operations that compute.
 std::optional<View> getView(Operation *op);
 

@@ -3,6 +3,7 @@
 import numpy
 import pytest
 import torch
+import transformers
 from torch import nn
 from torch.nn import functional as F
 from transformers.modeling_outputs import SequenceClassifierOutput
@@ -106,6 +107,7 @@ def assert_trains_as_torch(module, batch, axes, **settings):
         optimizer = torch.optim.SGD(module.parameters(), 0.3)
         for _ in range(3):
             loss = module(**batch)
+            loss = getattr(loss, "loss", loss)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -168,6 +170,40 @@ def test_more_ranks_than_key_heads(heads, key_heads, axis):
     batch = {name: torch.randint(0, 20, (3, 8)) for name in ("ids", "labels")}
     module = Grouped(heads, key_heads)
     assert_trains_as_torch(module, batch, axis)
+
+
+SMALL = {
+    "vocab_size": 32,
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "pad_token_id": 0,
+}
+
+
+@pytest.mark.parametrize("samples", (1, 2))
+@pytest.mark.parametrize(
+    "family, settings, axes",
+    (
+        ("StableLm", {"num_key_value_heads": 2, "max_position_embeddings": 16}, "sequence=2"),
+        ("GPTNeoX", {"max_position_embeddings": 16}, "tensor=2,sequence=2"),
+        ("Bloom", {}, "tensor=2,sequence=2"),
+        ("Bloom", {}, "tensor=4"),
+        ("GptOss", {"num_key_value_heads": 2, "head_dim": 8}, "tensor=2,sequence=2"),
+    ),
+)
+def test_families_with_one_head_each(family, settings, axes, samples):
+    """Ranks with one head, and with one sample: which dimension has one index is no matter."""
+    torch.manual_seed(0)
+    if family == "GptOss":
+        settings = settings | {"num_local_experts": 4, "num_experts_per_tok": 2}
+    config = getattr(transformers, family + "Config")(**SMALL | settings)
+    module = getattr(transformers, family + "ForCausalLM")(config).eval()
+    batch = {name: torch.randint(3, 32, (samples, 8)) for name in ("input_ids", "labels")}
+    assert_trains_as_torch(module, batch, axes)
 
 
 class Pooled(nn.Module):
