@@ -36,9 +36,7 @@ static std::optional<View> getSliceView(tensor::ExtractSliceOp slice) {
   return View{slice.getSource(), offset * int64_t(zrt::sizeOf(*element))};
 }
 
-/// Whether `op` leaves each element where it is, as a transposition does that
-/// moves nothing but dimensions of one index.
-static bool movesNothing(Operation *op) {
+bool mlir::zero::movesNothing(Operation *op) {
   auto move = dyn_cast<MoveOpInterface>(op);
   if (!move || op->getNumOperands() != 1 || op->getNumResults() != 1)
     return false;

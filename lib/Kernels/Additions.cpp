@@ -11,19 +11,10 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-bool zero::isReshape(Operation *op) {
-  if (!isa<MoveOpInterface>(op) || op->getNumOperands() != 1 || !getView(op))
-    return false;
-  auto from = cast<RankedTensorType>(op->getOperand(0).getType());
-  auto to = cast<RankedTensorType>(op->getResult(0).getType());
-  return from.hasStaticShape() && to.hasStaticShape() &&
-         from.getNumElements() == to.getNumElements();
-}
-
 /// What `value` is a reshape of.
 static Value skipReshapes(Value value) {
   while (Operation *def = value.getDefiningOp()) {
-    if (!isReshape(def))
+    if (!movesNothing(def))
       break;
     value = def->getOperand(0);
   }
@@ -108,7 +99,7 @@ static bool isReadBefore(Value value, Operation *op) {
     Operation *inBlock = op->getBlock()->findAncestorOpInBlock(*user);
     if (!inBlock || inBlock == op || !inBlock->isBeforeInBlock(op))
       return false;
-    return !isReshape(user) || isReadBefore(user->getResult(0), op);
+    return !movesNothing(user) || isReadBefore(user->getResult(0), op);
   });
 }
 
@@ -122,7 +113,7 @@ std::optional<FusableAddition> Additions::findBeside(AddendOpInterface by) {
     while (Operation *def = shared.getDefiningOp()) {
       if (LaunchOp addition = getAddition(def))
         return FusableAddition{addition, by, shared};
-      if (!isReshape(def))
+      if (!movesNothing(def))
         break;
       shared = def->getOperand(0);
     }
@@ -132,7 +123,7 @@ std::optional<FusableAddition> Additions::findBeside(AddendOpInterface by) {
     Operation *user = *shared.getUsers().begin();
     if (LaunchOp addition = getAddition(user))
       return FusableAddition{addition, by, shared};
-    if (!isReshape(user))
+    if (!movesNothing(user))
       break;
     shared = user->getResult(0);
   }
@@ -156,7 +147,7 @@ static AddendOpInterface getLink(Value addend, LaunchOp sum) {
     Operation *def = addend.getDefiningOp();
     if (!def || def->getBlock() != sum->getBlock())
       return {};
-    if (isReshape(def)) {
+    if (movesNothing(def)) {
       addend = def->getOperand(0);
       continue;
     }

@@ -2,7 +2,6 @@
 
 #include "CutMoves.h"
 
-#include "zero/Dialect/NN/NN.h"
 #include "zero/Dialect/NN/TensorForms.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -13,17 +12,6 @@ using namespace mlir::zero;
 
 static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
-}
-
-/// A transposition even where it moves dimensions of one index only, which
-/// costs nothing: a reshape would not say where they go.
-static Value moveDims(ImplicitLocOpBuilder &b, Value value,
-                      ArrayRef<int64_t> permutation) {
-  RankedTensorType type = typeOf(value);
-  auto shape = llvm::map_to_vector(
-      permutation, [&](int64_t dim) { return type.getDimSize(dim); });
-  return nn::TransposeOp::create(b, type.clone(shape), value,
-                                 b.getDenseI64ArrayAttr(permutation));
 }
 
 namespace {
@@ -72,7 +60,7 @@ static Value bringRanksToFront(ImplicitLocOpBuilder &b, Value piece,
   RankedTensorType type = typeOf(piece);
   int64_t outer = type.getDimSize(0), repeats = type.getDimSize(1);
   int64_t part = type.getDimSize(2) / ranks, inner = type.getDimSize(3);
-  return moveDims(
+  return nn::buildMove(
       b,
       nn::buildReshape(b, piece,
                        type.clone({outer, repeats, ranks, part, inner})),
@@ -126,11 +114,11 @@ Value mlir::zero::buildWhole(ImplicitLocOpBuilder &b, CutAttr cut,
   int64_t whole = llvm::sum_of(cut.getPieces(), int64_t(0));
   // [ranks, outer, repeats, part of the pieces, inner], then ranks behind.
   Value rows =
-      moveDims(b,
-               nn::buildReshape(b, parts,
-                                flat.with({ranks, flat.outer, flat.repeats,
-                                           whole / ranks, flat.inner})),
-               {1, 2, 0, 3, 4});
+      nn::buildMove(b,
+                    nn::buildReshape(b, parts,
+                                     flat.with({ranks, flat.outer, flat.repeats,
+                                                whole / ranks, flat.inner})),
+                    {1, 2, 0, 3, 4});
   SmallVector<int64_t> sizes;
   for (int64_t piece : cut.getPieces())
     sizes.push_back(piece / ranks);

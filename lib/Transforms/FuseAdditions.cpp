@@ -1,5 +1,6 @@
 //===- FuseAdditions.cpp - additions join the kernels beside them ---------===//
 
+#include "zero/Analysis/Views.h"
 #include "zero/Dialect/NN/TensorForms.h"
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Kernels/Additions.h"
@@ -34,7 +35,7 @@ static void moveReshapes(Value value, Operation *place) {
 /// Erases the reshapes that make `value`, as far as nothing reads them.
 static void eraseReshapes(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (!isReshape(op) || !op->use_empty())
+    if (!movesNothing(op) || !op->use_empty())
       return;
     value = op->getOperand(0);
     op->erase();

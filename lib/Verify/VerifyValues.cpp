@@ -10,6 +10,7 @@
 #include "ValueRules.h"
 #include "Values.h"
 
+#include "zero/Analysis/Views.h"
 #include "zero/Verify/Verify.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -196,8 +197,8 @@ LogicalResult Values::visitOther(Operation *op) {
                     });
   if (failed(results) || (isModel && failed(checkReplicas(op, *results))))
     return failure();
-  // A reshape is the same elements in their order.
-  if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op)) {
+  // The same elements in their order.
+  if (movesNothing(op)) {
     const State operand = statesOf(op->getOperands()).front();
     results->front().isOfAll = operand.isOfAll;
     results->front().identity = operand.identity;

@@ -58,10 +58,11 @@ func.func @exchange(%x: tensor<2x8x4x3xf32>) -> tensor<2x16x2x3xf32> {
   return %y : tensor<2x16x2x3xf32>
 }
 
-// Each rank gets what all have of its rows, and adds it up.
+// Each rank gets what all have of its rows, and adds it up. What moves no element
+// is a move all the same, which says where the ranks' dimension comes from.
 // CHECK-LABEL: func.func @scatter
 func.func @scatter(%x: tensor<8x4xf32>) -> tensor<4x4xf32> {
-  // CHECK: %[[R:.*]] = tensor.expand_shape {{.*}} into tensor<2x1x1x4x4xf32>
+  // CHECK: %[[R:.*]] = nn.transpose {{.*}} permutation [2, 0, 1, 3, 4] : (tensor<1x1x2x4x4xf32>) -> tensor<2x1x1x4x4xf32>
   // CHECK: %[[P:.*]] = zero.all_to_all %[[R]] over <tensor = 2> : tensor<2x1x1x4x4xf32> -> <tensor<2x1x1x4x4xf32>>
   // CHECK: %[[W:.*]] = zero.wait %[[P]]
   // CHECK: nn.reduce sum %[[W]] dims [0] : (tensor<2x1x1x4x4xf32>) -> tensor<1x1x4x4xf32>

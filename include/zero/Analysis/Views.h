@@ -16,9 +16,14 @@ struct View {
 };
 
 /// What `op`'s result looks at, where it shares its operand's memory: reshapes,
-/// moves of dimensions of one index, casts, slices that are contiguous, `zero.recompute`, `zero.gradient`, and a
-/// `zero.load` from what was gathered. Absent for operations that compute.
+/// moves of dimensions of one index, casts, slices that are contiguous,
+/// `zero.recompute`, `zero.gradient`, and a `zero.load` from what was gathered.
+/// Absent for operations that compute.
 std::optional<View> getView(Operation *op);
+
+/// Whether `op` gives its one operand's elements where they are, in another
+/// shape: reshapes, and transpositions of nothing but dimensions of one index.
+bool movesNothing(Operation *op);
 
 /// The value that owns the memory of `value`, through all views.
 Value getRoot(Value value);

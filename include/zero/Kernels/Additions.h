@@ -25,10 +25,6 @@ struct FusableAddition {
   SmallVector<Value> getAddends();
 };
 
-/// Whether `op` gives all elements of its operand in another shape, and moves
-/// none.
-bool isReshape(Operation *op);
-
 /// A sum of tensors that operations can do one after another: each adds its
 /// result to `first`, or to what the one before it gives.
 struct AdditionChain {

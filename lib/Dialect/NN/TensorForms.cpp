@@ -58,6 +58,15 @@ Value mlir::nn::buildSum(ImplicitLocOpBuilder &b, Value value, int64_t dim) {
   return ReduceOp::create(b, type.clone(shape), value, Reduction::Sum, {dim});
 }
 
+Value mlir::nn::buildMove(ImplicitLocOpBuilder &b, Value value,
+                          ArrayRef<int64_t> permutation) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto shape = llvm::map_to_vector(
+      permutation, [&](int64_t dim) { return type.getDimSize(dim); });
+  return TransposeOp::create(b, type.clone(shape), value,
+                             b.getDenseI64ArrayAttr(permutation));
+}
+
 Value mlir::nn::buildTranspose(ImplicitLocOpBuilder &b, Value value,
                                ArrayRef<int64_t> permutation) {
   auto type = cast<RankedTensorType>(value.getType());
@@ -67,11 +76,9 @@ Value mlir::nn::buildTranspose(ImplicitLocOpBuilder &b, Value value,
     if (shape.back() != 1)
       moved.push_back(dim);
   }
-  RankedTensorType result = type.clone(shape);
   if (llvm::is_sorted(moved))
-    return buildReshape(b, value, result);
-  return TransposeOp::create(b, result, value,
-                             b.getDenseI64ArrayAttr(permutation));
+    return buildReshape(b, value, type.clone(shape));
+  return buildMove(b, value, permutation);
 }
 
 SmallVector<Value> mlir::nn::buildSplit(ImplicitLocOpBuilder &b, Value value,

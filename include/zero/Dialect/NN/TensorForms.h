@@ -21,6 +21,12 @@ Value buildSplat(OpBuilder &builder, Location loc, Value scalar,
 Value buildBroadcast(OpBuilder &builder, Location loc, Value value,
                      ArrayRef<int64_t> dims, RankedTensorType type);
 
+/// `value` with its dimensions in the order `permutation`, as a transposition
+/// even where that moves dimensions of one index only, and so no element: it
+/// says where they go, which a reshape does not, and costs nothing.
+Value buildMove(ImplicitLocOpBuilder &b, Value value,
+                ArrayRef<int64_t> permutation);
+
 /// `value` with dimension i where `permutation[i]` was; views where that moves
 /// no element.
 Value buildTranspose(ImplicitLocOpBuilder &b, Value value,
