@@ -89,6 +89,19 @@ static bool hasChosenNames(StringRef path) {
   });
 }
 
+/// A name that users choose in `block`, and the key of what has it; none where
+/// `rest` is all of the name.
+static std::pair<StringRef, StringRef> splitName(StringRef block,
+                                                 StringRef rest) {
+  for (const ConfigKey &row : getConfigKeys()) {
+    StringRef key = row.path;
+    if (key.consume_front((block + ".*.").str()) &&
+        rest.ends_with(("." + key).str()))
+      return {rest.drop_back(key.size() + 1), key};
+  }
+  return {rest, StringRef()};
+}
+
 /// A block that is given as a whole: its keys belong together.
 static bool isWhole(StringRef path) {
   return path == "zero.mesh" || path == "optimizer" || path == "scheduler";
@@ -119,8 +132,9 @@ void OptionMerger::set(StringRef path, json::Value value) {
   for (StringRef rest = path;;) {
     auto [head, tail] = rest.split('.');
     const StringRef before = path.drop_back(rest.size());
-    if (hasChosenNames(before.empty() ? before : before.drop_back()))
-      std::tie(head, tail) = std::pair(rest, StringRef());
+    const StringRef within = before.empty() ? before : before.drop_back();
+    if (hasChosenNames(within))
+      std::tie(head, tail) = splitName(within, rest);
     json::Value &entry = block->try_emplace(head.str(), nullptr).first->second;
     if (tail.empty()) {
       entry = std::move(value);

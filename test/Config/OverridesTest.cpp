@@ -213,3 +213,18 @@ TEST(Options, NamesWithDotsAreSet) {
   EXPECT_EQ(parsed.config->sharding.at("h.0.w"), 1);
   EXPECT_EQ(parsed.config->sharding.at("h.0.b"), 0);
 }
+
+/// A group has keys, by whatever block they are given.
+TEST(Options, KeysOfNamesAreSet) {
+  for (const char *set :
+       {"zero.parameter_groups.no.decay.weight_decay=0.5",
+        R"(zero.parameter_groups.no.decay={"weight_decay": 0.5})",
+        R"(zero.parameter_groups={"no.decay": {"weight_decay": 0.5}})",
+        R"(zero={"parameter_groups": {"no.decay": {"weight_decay": 0.5}}})"}) {
+    const Parsed parsed = parseOver("", {{"set", set}});
+    ASSERT_TRUE(parsed.config) << set << ": " << parsed.messages;
+    ASSERT_EQ(parsed.config->parameterGroups.size(), 1u) << set;
+    EXPECT_EQ(parsed.config->parameterGroups[0].name, "no.decay") << set;
+    EXPECT_EQ(parsed.config->parameterGroups[0].weightDecay, 0.5) << set;
+  }
+}
