@@ -86,7 +86,7 @@ zero.step @loss(%x: tensor<5x8xf32> {zero.input = "x"}, %w: tensor<8x16xf32>, %y
 // CHECK-NEXT: nn.cross_entropy
 zero.step @outputs(%x: tensor<5x8xf32> {zero.input = "x"}, %w: tensor<8x16xf32>, %y: tensor<5xi32>) {
   %l = nn.linear %x, %w : (tensor<5x8xf32>, tensor<8x16xf32>) -> tensor<5x16xf32>
-  // expected-remark @+1 {{the logits of this loss stay whole: its logits are also read by zero.yield}}
+  // expected-remark @+1 {{the logits of this loss stay whole where it has no gradient, as in evaluations: its logits are also read by zero.yield}}
   %loss, %lse = nn.cross_entropy %l, %y : (tensor<5x16xf32>, tensor<5xi32>) -> (tensor<f32>, tensor<5xf32>)
   zero.yield %loss, %l outputs ["l"] : tensor<f32>, tensor<5x16xf32>
 }
@@ -103,7 +103,7 @@ zero.step @statistics(%x: tensor<5x8xf32> {zero.input = "x"}, %w: tensor<8x16xf3
 // -----
 
 zero.step @other(%x: tensor<5x16xf32> {zero.input = "x"}, %y: tensor<5xi32>) {
-  // expected-remark @+1 {{stay whole: its logits are not those of an nn.linear}}
+  // expected-remark @+1 {{stay whole where it has no gradient, as in evaluations: its logits are not those of an nn.linear}}
   %loss, %lse = nn.cross_entropy %x, %y : (tensor<5x16xf32>, tensor<5xi32>) -> (tensor<f32>, tensor<5xf32>)
   zero.yield %loss : tensor<f32>
 }

@@ -327,7 +327,12 @@ template <typename LossOp> static void fuseAll(Operation *root, int64_t bytes) {
     if (why.empty())
       loss.fuse(bytes);
     else
-      emitRemark(op.getLoc()) << "the logits of this loss stay whole: " << why;
+      emitRemark(op.getLoc())
+          << "the logits of this loss stay whole"
+          << (loss.lse.use_empty() ? " where it has no gradient, as in "
+                                     "evaluations: "
+                                   : ": ")
+          << why;
   }
 }
 
