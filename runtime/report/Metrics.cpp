@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace zrt;
 using Json = nlohmann::ordered_json;
@@ -58,12 +60,40 @@ static FileHandle lockFile(const std::string &path) {
   return handle;
 }
 
+namespace {
+/// A pipe whose reader is there: to open one that nobody reads would wait for
+/// ever. As long as it is open, the reader sees no end. Nothing of other files.
+class ReadPipe {
+public:
+  explicit ReadPipe(const std::string &path) {
+    struct stat status;
+    if (::stat(path.c_str(), &status) != 0 || !S_ISFIFO(status.st_mode))
+      return;
+    descriptor = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0)
+      throw std::runtime_error("cannot write '" + path +
+                               "': it is a pipe that nobody reads: start its "
+                               "reader before, or name a file");
+  }
+  ReadPipe(const ReadPipe &) = delete;
+  ReadPipe &operator=(const ReadPipe &) = delete;
+  ~ReadPipe() {
+    if (descriptor >= 0)
+      ::close(descriptor);
+  }
+
+private:
+  int descriptor = -1;
+};
+} // namespace
+
 Metrics::Metrics(const std::string &path, const Program &program,
                  uint64_t tokensPerUpdate, int64_t updates)
     : path(path), lock(lockFile(path)), program(program),
       tokensPerUpdate(tokensPerUpdate) {
   if (updates > 0)
     cutAfter(path, updates);
+  const ReadPipe pipe(path);
   file.open(path, updates > 0 ? std::ios::app : std::ios::trunc);
   if (!file)
     throw std::runtime_error("cannot write '" + path +

@@ -67,6 +67,17 @@ void checkBesideCheckpoints(const Named &output, const std::string &folder) {
                      "' of --checkpoint: name another file");
 }
 
+/// Throws where a folder that is written to is that of a checkpoint.
+void checkNoCheckpoint(const Named &output, const std::string &folder) {
+  const std::string place = replacedCheckpoint(
+      inFolder(output.path, "of a rank"),
+      folder.empty() ? std::vector<std::string>() : checkpointFolders(folder));
+  if (!place.empty())
+    throw UsageError(std::string(output.name) + " '" + output.path +
+                     "' is the folder of the checkpoint " + place +
+                     ", which is written once: name another folder");
+}
+
 } // namespace
 
 void zrt::checkOutputs(const Options &options) {
@@ -102,6 +113,9 @@ void zrt::checkOutputs(const Options &options) {
   }
   for (const Named &output : outputs)
     checkBesideCheckpoints(output, options.checkpoint);
+  for (const Named &folder : given({{"--tensorboard", options.tensorboard},
+                                    {"--flight", options.flight}}))
+    checkNoCheckpoint(folder, options.checkpoint);
   for (const Named &output : replaced)
     checkReplaced(output);
 }

@@ -6,6 +6,7 @@
 #include "communicator/InProcess.h"
 #include "communicator/Launcher.h"
 #include "communicator/Processes.h"
+#include "communicator/Sockets.h"
 #include "communicator/WatchedCommunicator.h"
 #include "engine/Failure.h"
 #include "engine/MachineMemory.h"
@@ -282,24 +283,34 @@ void checkLaunch(const Run &run, int found) {
       "where each process is to train by itself, unset " + launch.variables);
 }
 
+/// Whether as many processes were launched as the program has ranks; where not,
+/// the first one says so.
+bool fitsRanks(const Run &run, long process, long processes) {
+  const int ranks = run.program.training.ranks;
+  if (processes == ranks)
+    return true;
+  if (process == 0)
+    run.errors << "error: launched with " << plural(processes, "process", "es")
+               << ", but this program was compiled for "
+               << plural(ranks, "rank") << ": launch " << ranks
+               << ", or compile it again with zero-compile "
+               << (run.program.mesh.axes.empty()
+                       ? "--ranks " + std::to_string(processes)
+                       : "--mesh, now " + run.program.mesh.text())
+               << std::endl;
+  return false;
+}
+
 int launchProcess(const Run &run) {
+  // Who knows how many come waits for nobody to say that they are too many.
+  if (launchedWithAddress() &&
+      !fitsRanks(run, numberIn("RANK", 0), numberIn("WORLD_SIZE", 0)))
+    return 2;
   const std::unique_ptr<Communicator> communicator =
       makeProcesses(communicatorOptions(run));
   checkLaunch(run, communicator->ranks());
-  const int ranks = run.program.training.ranks;
-  if (communicator->ranks() != ranks) {
-    if (communicator->rank() == 0)
-      run.errors << "error: launched with "
-                 << plural(communicator->ranks(), "process", "es")
-                 << ", but this program was compiled for "
-                 << plural(ranks, "rank") << ": launch " << ranks
-                 << ", or compile it again with zero-compile "
-                 << (run.program.mesh.axes.empty()
-                         ? "--ranks " + std::to_string(communicator->ranks())
-                         : "--mesh, now " + run.program.mesh.text())
-                 << std::endl;
+  if (!fitsRanks(run, communicator->rank(), communicator->ranks()))
     return 2;
-  }
   Failure failure;
   Data data;
   std::string error;
@@ -325,7 +336,8 @@ int launchProcess(const Run &run) {
   flight.watchPeers(*communicator);
   RankEnds ends(1);
   runRank({mine, data, flight, failure, ends, /*isProcess=*/true},
-          *communicator, localRanks > 0 ? localRanks : ranks, record);
+          *communicator, localRanks > 0 ? localRanks : communicator->ranks(),
+          record);
   return finish(run, failure);
 }
 
