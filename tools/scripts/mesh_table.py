@@ -1,11 +1,8 @@
 #!/usr/bin/env python3
-"""Writes a page with the table of the meshes that tests train on.
+"""Prints the table of the meshes that tests train on.
 
-Usage: mesh_table.py <page>
-
-Prints the page with what stands between its markers replaced by a table that is made of
-the commands of test/Integration/*.test: each is a model on a mesh whose axes cut it, with
-ranks as threads or as processes.
+It is made of the commands of test/Integration/*.test: each is a model on a mesh whose axes
+cut it, with ranks as threads or as processes.
 """
 
 import pathlib
@@ -13,8 +10,6 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BEGIN = "<!-- Written by tools/generate-docs from test/Integration/*.test. -->"
-END = "<!-- End of what tools/generate-docs writes. -->"
 # Some run with --all only.
 COMMAND = re.compile(r"^RUN: (?:%if all-cases %\{ )?%python %S/train_cut\.py \S+ (\S+) (\S+) "
                      r"(in-process|mpi)(?: %\})?$", re.M)
@@ -54,14 +49,5 @@ def make_table():
     return "\n".join(lines)
 
 
-def main():
-    path = pathlib.Path(sys.argv[1])
-    page = path.read_text()
-    if page.count(BEGIN) != 1 or page.count(END) != 1:
-        sys.exit(f"{path}: wanted one line '{BEGIN}', and '{END}' behind it")
-    before, rest = page.split(BEGIN)
-    sys.stdout.write(f"{before}{BEGIN}\n{make_table()}\n{END}{rest.split(END)[1]}")
-
-
 if __name__ == "__main__":
-    main()
+    print(make_table())
