@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import logging
+import logging.handlers
+import queue
 import random
 import re
 
@@ -498,3 +501,77 @@ def test_everything_stays_as_it_was():
     assert states[0].equal(torch.random.get_rng_state())
     assert states[1:] == (random.getstate(), numpy.random.get_state()[1].tolist())
     assert all(value.equal(values[name]) for name, value in batch.items())
+
+
+# What is 0 in exact arithmetic
+
+
+class Nothing(nn.Module):
+    """A loss whose gradient is 0, but for rounding."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(8, 16), nn.Dropout(0.1), nn.GELU(), nn.Linear(16, 5))
+        self.function = function
+
+    def forward(self, x):
+        return self.function(self.layers, x)
+
+
+def r_drop(layers, x):
+    """Dropout keeps everything here."""
+    return F.kl_div(layers(x).log_softmax(-1), layers(x).softmax(-1), reduction="batchmean")
+
+
+def standardized(layers, x):
+    z = layers(x)
+    z = (z - z.mean(0)) / z.std(0)
+    return z.mean() + z.pow(2).mean()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        r_drop,
+        lambda layers, x: -F.cosine_similarity(layers(x), layers(x).detach()).mean(),
+        standardized,
+        lambda layers, x: layers(x).softmax(-1).sum(),
+    ],
+)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_gradient_of_rounding_alone(function, seed):
+    torch.manual_seed(seed)
+    assert "2 updates" in zero.check(Nothing(function), {"x": torch.randn(6, 8)})
+
+
+def test_a_small_gradient_is_compared(monkeypatch):
+    """It is no rounding."""
+
+    def without_a_layer(module):
+        module.function = lambda layers, x: layers[:3](x).square().mean() * 1e-7
+
+    import_instead(monkeypatch, without_a_layer)
+    module = Nothing(lambda layers, x: layers(x).square().mean() * 1e-7)
+    with pytest.raises(zero.CannotImport, match="differs from PyTorch"):
+        zero.check(module, {"x": torch.randn(6, 8)})
+
+
+def test_remarks_are_made_once():
+    class Spare(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.spare = nn.Linear(6, 6), nn.Linear(6, 6)
+
+        def forward(self, x, shared):
+            return (self.layer(x) * shared).mean()
+
+    batch = {"x": torch.randn(4, 6), "shared": torch.randn(6)}
+    records, logger = queue.SimpleQueue(), logging.getLogger("zero")
+    handler = logging.handlers.QueueHandler(records)
+    logger.addHandler(handler)
+    try:
+        step = zero.compile(Spare(), batch, threads=1)
+    finally:
+        logger.removeHandler(handler)
+    assert step.check.startswith("2 updates")
+    assert records.get().getMessage() == step.remarks and records.empty()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
+import threading
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Iterator
 
 import torch
 from torch.utils import _pytree as pytree
@@ -36,7 +39,23 @@ def started(model: Model, rate: float):
 
     optimizer = {"type": "SGD", "params": {"lr": rate, "momentum": 0.0, "weight_decay": 0.0}}
     config = {"optimizer": optimizer, "gradient_clipping": 0.0}
-    return compile(model, config=config, ranks=1, stage=0, options=["--target=host"])
+    with unsaid():
+        return compile(model, config=config, ranks=1, stage=0, options=["--target=host"])
+
+
+@contextlib.contextmanager
+def unsaid() -> Iterator[None]:
+    """Keeps the compiler's remarks back, which the caller's own compilation makes."""
+    logger, thread = logging.getLogger("zero"), threading.get_ident()
+
+    def is_of_another(record: logging.LogRecord) -> bool:
+        return record.thread != thread
+
+    logger.addFilter(is_of_another)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_of_another)
 
 
 def inputs_of(model: Model, batch: Batch) -> Batch:

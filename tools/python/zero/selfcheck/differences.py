@@ -9,15 +9,16 @@ import torch
 
 from zero.selfcheck.compiled import Run
 from zero.selfcheck.errors import CannotCheck
-from zero.selfcheck.reference import Reference, norm
+from zero.selfcheck.reference import Reference, norm, vanishes
 
 # Of the largest element of a tensor, and of the largest of all tensors of its kind. The
 # second is for what is 0 in exact arithmetic, such as the gradient of a key's bias.
 OF_TENSOR, OF_ALL = 2e-4, 2e-6
 OF_LOSS, LOSS_FLOOR = 1e-5, 1e-6
 # How much further from f64 than PyTorch's rounding zero may be, and how far that may be of
-# all that a tensor is: beyond it a comparison would find nothing.
-OF_NOISE, NOISE_LIMIT = 3, 0.1
+# all that a tensor is: beyond it a comparison would find nothing. What is 0 in exact arithmetic
+# is rounding alone in f32, of which PyTorch's own is one sample.
+OF_NOISE, NOISE_LIMIT, OF_NOTHING = 3, 0.1, 30
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,15 @@ def pairs(reference: Reference, run: Run, buffers: set[str]) -> Iterator[Pair]:
             yield Pair(last, kind, name, value, run.after[name])
         elif name in buffers and not name.endswith("num_batches_tracked"):
             # A constant of the model: it must be one in PyTorch.
-            before = reference.before.get(name, value)
+            before = parts(reference.before.get(name, value))
+            value = parts(value)
             if before.shape == value.shape:
                 yield Pair(last, kind, name, value, before)
+
+
+def parts(value: torch.Tensor) -> torch.Tensor:
+    """A complex tensor as one of floats."""
+    return torch.view_as_real(value.resolve_conj()) if value.is_complex() else value
 
 
 def differences(every: list[Pair], exact: Callable[[int | None], list[Pair]]) -> list[Pair]:
@@ -138,6 +145,8 @@ def is_noise(pair: Pair, precise: dict, others: list[dict], scales: dict[str, fl
     exact = precise[pair.key]
     noise = max(distance(known[pair.key], exact) for known in others)
     elements = max(pair.wanted.numel(), 1) ** 0.5
+    if vanishes(norm([exact]), noise):
+        return distance(pair.found, exact) <= OF_NOTHING * noise + LOSS_FLOOR
     if noise > NOISE_LIMIT * max(norm([exact]), 0.01 * scales[pair.kind] * elements):
         return False
     return distance(pair.found, exact) <= OF_NOISE * noise + tolerance(pair, scales)

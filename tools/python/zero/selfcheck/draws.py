@@ -18,6 +18,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from zero.importer.compositions import DRAWN
+from zero.importer.generators import arguments_of, draws
 from zero.selfcheck.errors import CannotCheck
 
 NORMAL = 0.5
@@ -100,18 +101,6 @@ class KnownDraws(TorchDispatchMode):
         scales = train is not False and p < 1 and not self.evaluation
         scale = 1 / (1 - p) if scales else 1
         return input * scale, kept
-
-
-def arguments_of(func, args, kwargs) -> dict[str, Any]:
-    """By name, with defaults."""
-    found = {a.name: a.default_value for a in func._schema.arguments}
-    return found | dict(zip(found, args)) | kwargs
-
-
-def draws(given: dict[str, Any]) -> bool:
-    """Whether an operation that may draw does, by its arguments: attention and recurrent
-    networks do where they have dropout."""
-    return all(given[name] != 0 for name in ("dropout_p", "dropout") if name in given)
 
 
 @contextlib.contextmanager

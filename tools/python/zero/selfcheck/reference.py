@@ -6,7 +6,8 @@ import copy
 import types
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from functools import partial
+from typing import Any, Callable, Iterable
 
 import torch
 from torch import nn
@@ -21,6 +22,10 @@ Batch = dict[str, Any]
 
 # The part of a weight that rounding may change what comes of it by.
 ROUNDING = 2e-6
+# Of what f32 makes of 0, what f64 does at most: the parts of rounding are 2e-9 to 1.
+VANISHING = 1e-5
+# Of the weights: a gradient below it may be one of rounding alone.
+SMALL_GRADIENT = 1e-5
 
 
 def copy_of(module: nn.Module) -> nn.Module:
@@ -129,7 +134,7 @@ def run_reference(
 ) -> Reference:
     """An update for each batch. `rate` is chosen after the first gradient where it is
     None; `prepare` gets the copy, and `before_update` the number of each update, from 0."""
-    module = copy_of(module)
+    original, module = module, copy_of(module)
     if double:
         module = module.double()
     if prepare:
@@ -141,8 +146,12 @@ def run_reference(
             if before_update:
                 before_update(number)
             result.updates.append(one_update(module, clones(batch, double), outputs))
-            if number == 0:
-                result.rate = learning_rate(module, result.updates[0]) if rate is None else rate
+            if number == 0 and rate is None:
+                precise = partial(
+                    run_reference, original, [batch], rate=0.0, double=True, prepare=prepare
+                )
+                rate = learning_rate(module, result.updates[0], precise)
+            result.rate = rate
             descend(module, result.rate)
     result.after = state_of(module)
     return result
@@ -216,17 +225,28 @@ def gradients_of(module: nn.Module) -> dict[str, torch.Tensor]:
     return found
 
 
-def learning_rate(module: nn.Module, update: Update) -> float:
+def learning_rate(module: nn.Module, update: Update, precise: Callable[[], Reference]) -> float:
     """One that moves the weights by 1 %, or by less where the loss would fall by more
-    than a tenth: the second update then differs from the first, and nothing explodes."""
+    than a tenth: the second update then differs from the first, and nothing explodes.
+    `precise` has the update in f64: a gradient of rounding alone moves nothing."""
     weights = [p.detach() for p in module.parameters() if p.requires_grad]
     elements = sum(weight.numel() for weight in weights)
     size = max(norm(weights), 0.01 * elements**0.5)
     slope = norm(update.gradients.values())
-    if slope == 0:
+    if slope < SMALL_GRADIENT * size and vanishes(norm(gradients_in(precise())), slope):
         return 1e-3
     rate = 0.01 * size / slope
     return min(rate, 0.1 * abs(update.loss) / slope**2) if update.loss else rate
+
+
+def gradients_in(reference: Reference) -> Iterable[torch.Tensor]:
+    return reference.updates[0].gradients.values()
+
+
+def vanishes(exact: float, rounded: float) -> bool:
+    """Whether a norm is one of rounding alone: it shrinks with the precision, from f32, where it
+    is `rounded`, to f64."""
+    return exact <= VANISHING * rounded
 
 
 def move(module: nn.Module, part: float, seed: int) -> None:
