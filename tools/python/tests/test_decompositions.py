@@ -18,6 +18,8 @@ def several(function, *words, **settings):
     return sum(part.sum() for part in function(*words, **settings))
 
 
+TURNS = torch.polar(torch.ones(4), torch.arange(4.0))
+
 ELEMENTS = {
     "nan": lambda w, x, i: torch.where(torch.isnan(x.log()), w, x.abs() * w),
     "infinite": lambda w, x, i: torch.where(torch.isinf(w / (i // 3)) | (x > 1), w, 2 * w),
@@ -66,6 +68,12 @@ ELEMENTS = {
             + torch.bucketize(x, torch.tensor([-1.0, 0.0, 1.0]), right=True)
             + torch.searchsorted(torch.tensor([0, 2, 4]), i, right=True)
         )
+    ),
+    "searched_rows": lambda w, x, i: (
+        w[:, :3] * torch.searchsorted(x.softmax(-1).cumsum(-1), x[:, :3].sigmoid(), right=True)
+    ),
+    "turned": lambda w, x, i: torch.view_as_real(
+        torch.view_as_complex(w.view(4, 3, 2)) * TURNS[(i % 4)[:, 0]].unsqueeze(-1)
     ),
     "isin": lambda w, x, i: w * torch.isin(i, torch.tensor([1, 4])),
     "soft_margin": lambda w, x, i: F.soft_margin_loss(w, x.sign(), reduction="none"),

@@ -82,11 +82,14 @@ def without_gradients(w, x):
         ),
         (lambda w, x: torch.func.grad(lambda y: (y @ w).tanh().sum())(x).mean(), "a derivative"),
         (lambda w, x: torch.func.jacrev(lambda y: y @ w)(x).mean(), "a derivative"),
+        (lambda w, x: torch.func.vmap(torch.func.jacrev(torch.tanh))(w @ x).mean(), "a derivative"),
+        (lambda w, x: torch.func.jacfwd(torch.tanh)(w @ x).mean(), "a derivative"),
+        (lambda w, x: torch.func.hessian(lambda y: (y @ w).tanh().sum())(x).mean(), "a derivative"),
         (
             lambda w, x: torch.autograd.grad(
-                (x.requires_grad_() @ w).tanh().sum(), x, create_graph=True
+                F.layer_norm(x @ w, (4,)).tanh().sum(), w, create_graph=True
             )[0].mean(),
-            "a derivative",
+            "such as the mean of a layer_norm",
         ),
         (lambda w, x: {"logits": w}, "returns a dict without a loss: return the loss as a tensor"),
         (lambda w, x: (w, None), "returns a tuple without a loss: return the loss as a tensor"),
@@ -131,10 +134,6 @@ def without_gradients(w, x):
         (
             lambda w, x: torch.bucketize(x, torch.arange(5000.0)).float().mean() * w.sum(),
             "bucketize with 5000 boundaries: wanted at most 4096",
-        ),
-        (
-            lambda w, x: torch.searchsorted(x, x).float().mean() * w.sum(),
-            "searchsorted in a sequence for each row: wanted one for all",
         ),
         (
             lambda w, x: (w * torch.searchsorted(w[0], x, sorter=torch.arange(4))).sum(),
@@ -238,6 +237,50 @@ def test_a_check_of_labels():
     text = refusal(waves("wav2vec2", "CTC"), **batch)
     assert "modeling_wav2vec2.py:" in text
     assert "depends on the values of a tensor" in text and "leave the check out" in text
+
+
+def packed(w, x):
+    lengths = (x > 0).sum(1)
+    nn.utils.rnn.pack_padded_sequence(x[:, :, None], lengths, True, enforce_sorted=False)
+    return w.sum()
+
+
+@pytest.mark.parametrize(
+    "function, words",
+    [
+        (lambda w, x: w.masked_fill(x > 0, 0)[w > 0].prod(), "use torch.where or multiply"),
+        (lambda w, x: (w * 1)[x.sum(1) > 0].mean(0, keepdim=True)[:2].sum(), "torch.where"),
+        (packed, "test_refusals.py:.*the padded tensor itself.*output.gather at lengths - 1"),
+        (
+            lambda w, x: F.ctc_loss(w[:, None], torch.ones(1, 2, dtype=torch.long), (4,), (2,)),
+            "aten._ctc_loss.default gives a tensor whose shape depends on values",
+        ),
+        (
+            lambda w, x: torch.linalg.lstsq(w, x).solution.sum(),
+            "aten.linalg_lstsq.default gives a tensor whose shape depends on values",
+        ),
+        (
+            lambda w, x: torch.cond(x.sum() > 0, lambda z: z * 2, lambda z: z + 1, (w,)).sum(),
+            "zero has no torch.cond .*: compute both branches and choose with torch.where",
+        ),
+    ],
+)
+def test_what_depends_on_values_has_an_advice(function, words):
+    with pytest.raises(zero.CannotImport, match=words):
+        zero.export(Module(function), {"x": torch.randn(4, 4)})
+
+
+def test_a_complex_parameter():
+    module = Module(lambda w, x: torch.view_as_real(w).sum(), torch.complex64)
+    assert "torch.view_as_complex of it in forward" in refusal(module)
+
+
+def test_a_disabled_autocast_is_nothing():
+    def function(w, x):
+        with torch.autocast("cpu", enabled=False):
+            return (w @ x).mean()
+
+    assert "2 updates" in zero.check(Module(function), {"x": torch.randn(4, 4)})
 
 
 def test_a_weight_changed_in_place():

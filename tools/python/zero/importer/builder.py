@@ -14,7 +14,7 @@ import torch
 
 from zero.importer import text
 from zero.importer.errors import CannotImport
-from zero.importer.ir import Value, conversion, of_operand, of_select, same
+from zero.importer.ir import Value, conversion, of_operand, of_select, paired, same
 from zero.importer.positions import Positions
 
 Shape = tuple[int, ...]
@@ -154,6 +154,8 @@ class Builder(Positions):
             return x
         if x.constant is not None:
             return self.constant(x.constant.reshape(shape))
+        if x.pair is not None:
+            return paired(self.reshape(x.pair, (*shape, 2)))
         while x.op and x.op.kind in ("tensor.collapse_shape", "tensor.expand_shape"):
             x = x.op.operands[0]
         if x.shape == shape:

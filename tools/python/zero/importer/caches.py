@@ -9,7 +9,7 @@ import functools
 import gc
 import sys
 from contextlib import contextmanager
-from typing import Iterator
+from typing import Callable, Iterator
 
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensor
@@ -39,15 +39,19 @@ def _empty_globals(module: nn.Module) -> None:
 
 
 @contextmanager
-def caches_emptied(module: nn.Module) -> Iterator[None]:
-    """Empties what functions of a model have kept of a trace."""
+def caches_emptied(module: nn.Module) -> Iterator[Callable[[], None]]:
+    """Empties what functions of a model have kept of a trace, at the end and when it is called."""
     before = _kept()
-    try:
-        yield
-    finally:
+
+    def empty() -> None:
         _empty_globals(module)
         for function, misses in _kept().items():
             package = str(getattr(function, "__module__", "")).split(".")[0]
             is_own = package in _OWN or package in sys.stdlib_module_names
             if not is_own and misses != before.get(function, 0):
                 function.cache_clear()
+
+    try:
+        yield empty
+    finally:
+        empty()

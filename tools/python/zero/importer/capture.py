@@ -6,8 +6,9 @@ before they run: where a gradient ends.
 
 from __future__ import annotations
 
+import contextlib
 import keyword
-from typing import Any, Iterable
+from typing import Any, Callable, Iterable
 
 import torch
 import torch.utils._pytree as pytree
@@ -15,7 +16,6 @@ from torch import nn
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch.fx import Graph, GraphModule, Node
-from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from zero.importer.attributes import any_names_written
 from zero.importer.caches import caches_emptied
@@ -26,7 +26,7 @@ from zero.importer.decompositions import table
 from zero.importer.errors import CannotImport
 from zero.importer.experts import experts_sorted
 from zero.importer.forms import batch_form, input_names
-from zero.importer.functions import derivatives_explained, own_gradients_checked
+from zero.importer.functions import UnnamedResult, derivatives_explained, own_gradients_checked
 from zero.importer.hooks import (
     Hook,
     apply_hooks,
@@ -39,11 +39,15 @@ from zero.importer.modes import modes_watched
 from zero.importer.places import place_of, place_of_error
 from zero.importer.quiet import tracing_silenced
 from zero.importer.results import loss_of, output_of
+from zero.importer.saved import results_named
 from zero.importer.state import State, Steps, find_constants, refuse_other_constants
 from zero.importer.steps import computation_of, kept_values, take_kept
 from zero.importer.stopped import dependents, mark_stops
 from zero.importer.stops import ALPHA_DROPOUT, GIVEN, KEPT
+from zero.importer.surroundings import idle_autocast_passed
+from zero.importer.twice import difference
 from zero.importer.unseen import regions_seen
+from zero.importer.untraceable import untraceable
 from zero.importer.writes import memory_of, refuse_writes, written_by
 
 
@@ -55,9 +59,11 @@ class LossOf(nn.Module):
         self.module = module
         self.outputs = outputs
         self.steps = Steps()
+        self.surroundings: Callable[[], Any] = contextlib.nullcontext
 
     def forward(self, **batch):
-        result = self.steps.run(self.module, batch)
+        with self.surroundings():
+            result = self.steps.run(self.module, batch)
         return (loss_of(result), *(output_of(result, name) for name in self.outputs))
 
 
@@ -115,6 +121,8 @@ def capture(
         if wrapper.steps.changes:
             find_constants(wrapper.steps, kept_of(program, buffers, {}))
             again = second_step(wrapper, batch, buffers)
+        elif wrapper.steps.other:
+            again = next_call(wrapper, batch)
     finally:
         if on_meta:
             set_buffers(module, buffers)
@@ -197,6 +205,14 @@ ALPHA_DROPOUTS_IN_PLACE = (
 
 
 def traced(wrapper: LossOf, batch: dict[str, Any]) -> tuple[ExportedProgram, Hooks]:
+    try:
+        return traced_once(wrapper, batch)
+    except UnnamedResult:
+        wrapper.surroundings = results_named
+        return traced_once(wrapper, batch)
+
+
+def traced_once(wrapper: LossOf, batch: dict[str, Any]) -> tuple[ExportedProgram, Hooks]:
     state = State(wrapper.module)
     try:
         with (
@@ -205,9 +221,10 @@ def traced(wrapper: LossOf, batch: dict[str, Any]) -> tuple[ExportedProgram, Hoo
             experts_sorted(),
             tracing_silenced(),
             checks_passed(),
-            caches_emptied(wrapper.module),
+            caches_emptied(wrapper.module) as wrapper.steps.empty_caches,
             hooks_recorded() as hooks,
             regions_seen(),
+            idle_autocast_passed(),
         ):
             return torch.export.export(wrapper, (), batch, strict=False), hooks
     except CannotImport:
@@ -228,6 +245,20 @@ def second_step(
     refuse_writes_to_given(program)
     refuse_other_constants(steps, kept_of(program, buffers, steps.given))
     return program, hooks
+
+
+def next_call(wrapper: LossOf, batch: dict[str, Any]) -> tuple[ExportedProgram, Hooks]:
+    """Traces another call, where a second one has asked PyTorch for something else. Whatever
+    hinders it, or where it is the first one again, forward goes on from call to call."""
+    other, calls = wrapper.steps.other, wrapper.steps.calls
+    try:
+        found = traced(wrapper, batch)
+    except CannotImport as error:
+        other.refuse(error)
+    if difference(calls, wrapper.steps.calls) is None:
+        other.refuse()
+    wrapper.steps.other = other
+    return found
 
 
 def kept_of(
@@ -258,8 +289,11 @@ def refuse_writes_to_given(program: ExportedProgram) -> None:
 
 
 def refuse_another(steps: Steps, first: Captured, second: Captured) -> None:
-    """Where forward changes its module, the second step has to be the same."""
+    """Where forward changes its module, or asks for something else, each step has to be the
+    same."""
     if computation_of(first, {}) != computation_of(second, steps.given):
+        if not steps.changes:
+            steps.other.refuse()
         names = ", ".join(f"'{change.path}'" for change in steps.changes[:3])
         raise CannotImport(
             f"forward computes something else once it has changed {names}: compute it in "
@@ -294,26 +328,6 @@ def refuse_synchronized(module: nn.Module) -> None:
                 f"'{name}' is a SyncBatchNorm, whose statistics are of all ranks, and zero's are "
                 "of one rank's micro-batch: use nn.BatchNorm1d, 2d or 3d, or put it into eval mode"
             )
-
-
-def untraceable(error: Exception) -> str:
-    """Why a module has no graph."""
-    text = "torch.export cannot trace the model: "
-    if isinstance(error, GuardOnDataDependentSymNode):
-        return text + (
-            "what Python does here depends on the values of a tensor (a branch, `.item()`): "
-            "choose between tensors with torch.where, or leave the check out"
-        )
-    first = (str(error).strip().splitlines() or [""])[0]
-    if "found a fake tensor in the exported program constant's list" in first:
-        return text + (
-            "forward uses a tensor's `.data`, or one that it keeps from elsewhere: "
-            "use x.detach(), which is traced"
-        )
-    return text + (
-        f"{type(error).__name__}: {first}. A loss must be one graph of tensors with static "
-        "shapes: no branch on values, no `use_reentrant=True` checkpoints"
-    )
 
 
 def set_buffers(module: nn.Module, buffers: dict[str, torch.Tensor]) -> None:

@@ -54,8 +54,10 @@ def is_decomposed(operation: torch._ops.OpOverload) -> bool:
 
 
 def is_named(operation) -> bool:
-    """Whether `SAME_GRADIENT` has it."""
-    return name_of(operation) in SAME_GRADIENT
+    """Whether `SAME_GRADIENT` has it, or it is what a `torch.autograd.grad` in forward calls:
+    the composition is the formula that PyTorch differentiates once more."""
+    name = name_of(operation)
+    return name in SAME_GRADIENT or name.endswith(("_backward", "_backward_data"))
 
 
 def name_of(operation) -> str:

@@ -16,14 +16,20 @@ import torch
 from torch.autograd import Function
 
 from zero.importer.errors import CannotImport, Place
-from zero.importer.places import place_of_frames
+from zero.importer.places import PACKAGE, place_of_error, place_of_frames
+from zero.importer.untraceable import FAKE_CONSTANT
 
 
 UNTRACED_DERIVATIVE = (
-    "forward takes a derivative that cannot be traced: zero follows torch.autograd.grad of what is "
-    "computed from parameters, and neither that of an input nor grad, vjp, jacrev or hessian of "
-    "torch.func; write out what the derivative is"
+    "forward takes a derivative that cannot be traced: zero follows torch.autograd.grad, but for "
+    "functions that keep for their backward what is no result of theirs, such as the mean of a "
+    "layer_norm or the softmax of a cross_entropy, and no transforms of torch.func (grad, vjp, "
+    "jacrev, jacfwd, hessian); write out what the derivative or such a function is"
 )
+
+
+class UnnamedResult(CannotImport):
+    """A derivative that reads what a graph has no name for, unless it is given one."""
 
 
 @dataclass
@@ -64,7 +70,8 @@ def own_gradients_checked() -> Iterator[None]:
 @contextmanager
 def derivatives_explained() -> Iterator[None]:
     """Refuses the transforms of torch.func that go backward, which tracing cannot follow and
-    would not leave in order. Where it fails after another derivative, that is why."""
+    would not leave in order. Where a trace keeps no name of what another derivative reads, that is
+    why."""
     grad, places = torch.autograd.grad, []
 
     def noticed(*arguments, **settings):
@@ -80,11 +87,22 @@ def derivatives_explained() -> Iterator[None]:
     except CannotImport:
         raise
     except Exception as error:
-        if not places:
-            raise
-        raise CannotImport(UNTRACED_DERIVATIVE, places[0]) from error
+        if places and FAKE_CONSTANT in str(error):
+            raise UnnamedResult(UNTRACED_DERIVATIVE, places[0]) from error
+        if is_of_transform(error):
+            raise CannotImport(UNTRACED_DERIVATIVE, place_of_error(error)) from error
+        raise
     finally:
         torch.autograd.grad = grad
+
+
+def is_of_transform(error: Exception) -> bool:
+    """Whether it comes of a transform of torch.func that forward calls. Tracing itself has some,
+    which call forward."""
+    frames = traceback.extract_tb(error.__traceback__)
+    calls = [n for n, f in enumerate(frames) if f.filename.startswith(PACKAGE)]
+    calls = [n for n in calls if frames[n].name == "forward"]
+    return any("_functorch" in frame.filename for frame in frames[calls[0] :]) if calls else False
 
 
 def own_functions(base: type) -> Iterator[type[Function]]:

@@ -46,6 +46,11 @@ class Value:
         return self.dtype.is_floating_point
 
 
+def paired(pair: Value) -> Value:
+    """The complex tensor of such a pair."""
+    return Value(pair.shape[:-1], pair.dtype.to_complex(), pair=pair)
+
+
 @dataclass(eq=False)
 class Operation:
     """One operation. `write` makes its text from the names of its operands."""

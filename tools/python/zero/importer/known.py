@@ -12,6 +12,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import functools
+import traceback
 from typing import Any, Callable, Iterator
 
 import torch
@@ -22,6 +23,9 @@ from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakIdKeyDictionary
 
+from zero.importer.chosen import Chosen
+from zero.importer.errors import CannotImport
+from zero.importer.places import place_of_frames
 from zero.importer.writes import memory_of_tensor
 
 # What asks a tensor for a number.
@@ -85,12 +89,20 @@ class KnownValues(TorchFunctionMode):
         if function in NUMBERS and words[0] in self.values and words[0] not in self.stored:
             with values_alone():
                 return function(self.values[words[0]])
+        if function is torch.Tensor.__getitem__ and self._is_chosen(*words):
+            return Chosen.of(*words)
+        if function is torch.Tensor.__setitem__ and isinstance(words[2], Chosen):
+            if words[2].put_into(*words[:2]):
+                return self._forget([words[0]])
+            words = (*words[:2], words[2].tensor())
         if function in INDEXED and not is_filled(words):
             words = (words[0], self._places(words[0], words[1]), *words[2:])
         elif name_of(function) in SHAPED and not is_selection(function, words):
             found = self._shaped(function, words, settings)
             if found is not None:
                 return found
+        elif name_of(function) == "_pack_padded_sequence":
+            refuse_packing()
         given = tensors_in((words, settings))
         before = [self._state(tensor) for tensor in given]
         result = function(*words, **settings)
@@ -124,8 +136,11 @@ class KnownValues(TorchFunctionMode):
         return tuple(found)
 
     def _is_mask(self, part: Any) -> bool:
-        is_mask = isinstance(part, torch.Tensor) and part.dtype == torch.bool and part.dim() > 0
-        return is_mask and part in self.values
+        return is_mask(part) and part in self.values
+
+    def _is_chosen(self, x: torch.Tensor, index: Any) -> bool:
+        """Whether it is what a mask takes that has no known values."""
+        return is_mask(index) and index not in self.values and fits(x.shape, (index,))
 
     def _taken(self, mask: torch.Tensor, shape: torch.Size) -> list[torch.Tensor]:
         with values_alone():
@@ -173,15 +188,15 @@ class KnownValues(TorchFunctionMode):
         if name_of(function) in UNWRITTEN or not all(tensor in self.values for tensor in given):
             return None
         words, settings = tree.tree_map(self._value, (words, settings))
-        before = torch.get_rng_state()
-        try:
-            with values_alone():
+        with values_alone():
+            before = torch.get_rng_state()
+            try:
                 found = function(*words, **settings)
-        except Exception:
-            return None  # Tracing says what is wrong with it.
-        if not torch.equal(before, torch.get_rng_state()):
-            torch.set_rng_state(before)
-            return None
+            except Exception:
+                return None  # Tracing says what is wrong with it.
+            if not torch.equal(before, torch.get_rng_state()):
+                torch.set_rng_state(before)
+                return None
         return found if all(tensor.numel() <= LARGEST for tensor in tensors_in(found)) else None
 
     def _value(self, part: Any) -> Any:
@@ -196,6 +211,20 @@ class KnownValues(TorchFunctionMode):
             for other in list(self.values):
                 if memory_of_tensor(other) in memories:
                     del self.values[other]
+
+
+def is_mask(part: Any) -> bool:
+    """Of elements; a bool of its own is no choice among them."""
+    return isinstance(part, torch.Tensor) and part.dtype == torch.bool and part.dim() > 0
+
+
+def refuse_packing() -> None:
+    raise CannotImport(
+        "pack_padded_sequence has a size that depends on the values of its lengths: give the layer "
+        "the padded tensor itself, and take the last outputs with output.gather at lengths - 1, "
+        "or mask the outputs",
+        place_of_frames(traceback.extract_stack()),
+    )
 
 
 def is_selection(function: Callable, words: tuple) -> bool:

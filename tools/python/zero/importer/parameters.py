@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Iterable
+from typing import Iterable, NoReturn
 
 import torch
 from torch import nn
@@ -117,11 +117,7 @@ class Parameters:
             )
         check_memory(name, value)
         if value.dtype != torch.float32:
-            raise CannotImport(
-                f"the parameter '{name}' is {value.dtype}: a model is f32, and the "
-                "configuration's `bf16` or `fp16` says in what it trains; call "
-                "module.float()"
-            )
+            refuse_type(name, value.dtype)
         if value.requires_grad and meets_itself(value):
             raise CannotImport(
                 f"elements of the parameter '{name}', of strides {list(value.stride())}, share "
@@ -161,3 +157,13 @@ class Parameters:
     def all(self) -> list[Parameter]:
         """Each storage once, in the module's order."""
         return list(dict.fromkeys(self.by_name.values()))
+
+
+def refuse_type(name: str, dtype: torch.dtype) -> NoReturn:
+    advice = "and the configuration's `bf16` or `fp16` says in what it trains; call module.float()"
+    if dtype.is_complex:
+        advice = (
+            "so make it a parameter of floats whose last dimension has both parts, as "
+            "torch.view_as_real gives, and call torch.view_as_complex of it in forward"
+        )
+    raise CannotImport(f"the parameter '{name}' is {dtype}: a model is f32, {advice}")

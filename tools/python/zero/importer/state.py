@@ -8,7 +8,7 @@ numbers again: the module is traced a second time to find out.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Iterable, Iterator
+from typing import Any, Callable, Iterable, Iterator
 
 import torch
 import torch.utils._pytree as tree
@@ -16,9 +16,10 @@ from torch import nn
 
 from zero.importer.cells import PLAIN, containers_of
 from zero.importer.errors import CannotImport
-from zero.importer.generators import drawing_refused
+from zero.importer.generators import drawing_refused, seeding_refused
 from zero.importer.known import KnownValues
 from zero.importer.steps import digest
+from zero.importer.twice import Difference, Noted, Noting, difference, outside_of_graph
 
 REGISTERED = {"_buffers": "the buffer", "_parameters": "the parameter", "_modules": "the module"}
 
@@ -341,19 +342,54 @@ class Steps:
     buffers: dict[str, torch.Tensor] = field(default_factory=dict)  # of the module, as it is
     folded: set[str] = field(default_factory=set)  # the buffers that are indices of a trace
 
+    # Of a call: what it asks PyTorch for, and what the next one asks it for instead.
+    calls: list[Noted] = field(default_factory=list)
+    other: Difference | None = None
+    empty_caches: Callable[[], None] = lambda: None
+
     def run(self, module: nn.Module, batch: dict[str, Any]) -> Any:
         state = State(module)
         try:
             run = self._second if self.again else self._first
-            with drawing_refused(), KnownValues() as self.known:
+            with drawing_refused(), seeding_refused(), KnownValues() as self.known:
                 self.known.learn_buffers(module, self.buffers)
                 self.known.folded = self.folded
-                return run(module, batch, state)
+                result = run(module, batch, state)
         finally:
             state.put_back()
+        if not self.again and not self.changes:  # A second step tells as well.
+            if self._called_again(module, batch):
+                # A table that a function keeps is not computed again, and what goes to and fro
+                # is the first again.
+                found = [self._called_again(module, batch, self.empty_caches) for _ in range(2)]
+                self.other = found[0] or found[1]
+        return result
+
+    def _called_again(
+        self, module: nn.Module, batch: dict[str, Any], before: Callable[[], None] = lambda: None
+    ) -> Difference | None:
+        """What another call computes instead. One that fails says nothing: it is no trace."""
+        before()
+        state = State(module)
+        try:
+            with outside_of_graph(), KnownValues() as known:
+                known.learn_buffers(module, self.buffers)
+                with Noting() as noting:
+                    module(**batch)
+        except Exception:
+            return None
+        finally:
+            state.put_back()
+        return difference(self.calls, noting.calls)
+
+    def _call(self, module: nn.Module, batch: dict[str, Any]) -> Any:
+        with Noting() as noting:
+            result = module(**batch)
+        self.calls = noting.calls
+        return result
 
     def _first(self, module: nn.Module, batch: dict[str, Any], state: State) -> Any:
-        result = module(**batch)
+        result = self._call(module, batch)
         self.changes = state.changes()
         refuse_growing(self.changes)
         mark_kept(self.changes)
@@ -362,7 +398,7 @@ class Steps:
     def _second(self, module: nn.Module, batch: dict[str, Any], state: State) -> Any:
         start_next(self, state)
         state = State(module)
-        result = module(**batch)
+        result = self._call(module, batch)
         self.second = state.changes()
         refuse_changing(self.second, {change.path for change in self.changes if change.constant})
         mark_kept(self.second)

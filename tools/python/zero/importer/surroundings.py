@@ -41,6 +41,25 @@ def refuse_modes(module: nn.Module) -> None:
 
 
 @contextlib.contextmanager
+def idle_autocast_passed() -> Iterator[None]:
+    """`autocast(enabled=False)` in forward does nothing: outside of it is none either."""
+    kind = torch.autocast
+    enter, leave = kind.__enter__, kind.__exit__
+
+    def entered(self: torch.autocast) -> Any:
+        return enter(self) if self._enabled else self
+
+    def left(self: torch.autocast, *error: Any) -> Any:
+        return leave(self, *error) if self._enabled else False
+
+    kind.__enter__, kind.__exit__ = entered, left
+    try:
+        yield
+    finally:
+        kind.__enter__, kind.__exit__ = enter, leave
+
+
+@contextlib.contextmanager
 def default_type_told() -> Iterator[None]:
     """Has a refusal say what type forward makes its tensors of, where that is no f32."""
     try:

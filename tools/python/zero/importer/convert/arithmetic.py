@@ -12,7 +12,7 @@ from zero.importer.builder import Builder
 from zero.importer.convert.registry import NARROW, converts, rounded_once
 from zero.importer.convert.special import as_float
 from zero.importer.errors import CannotImport
-from zero.importer.ir import Value
+from zero.importer.ir import Value, paired
 
 Number = (bool, int, float)
 
@@ -108,8 +108,7 @@ def complex_product(b: Builder, x: Value, y: Value) -> Value:
     real = b.minus(b.times(a, d), b.times(c, e))
     imaginary = b.plus(b.times(a, e), b.times(c, d))
     shape = real.shape + (1,)
-    pair = b.concat([b.reshape(real, shape), b.reshape(imaginary, shape)], real.rank)
-    return Value(real.shape, torch.complex64, pair=pair)
+    return paired(b.concat([b.reshape(real, shape), b.reshape(imaginary, shape)], real.rank))
 
 
 def parts(b: Builder, x: Value) -> list[Value]:
@@ -126,7 +125,7 @@ def parts(b: Builder, x: Value) -> list[Value]:
 def view_as_complex(b: Builder, self):
     if self.dtype != torch.float32:
         raise CannotImport(f"a complex view of {self.dtype}: wanted float32")
-    return Value(self.shape[:-1], torch.complex64, pair=self)
+    return paired(self)
 
 
 @converts("aten.view_as_real.default", to="pairs in a last dimension of 2")

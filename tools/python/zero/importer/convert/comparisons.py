@@ -85,22 +85,21 @@ MOST_BOUNDARIES = 4096
 
 @converts("aten.bucketize.Tensor", to="comparisons with all boundaries, nn.reduce sum")
 def bucketize(b: Builder, self, boundaries, out_int32=False, right=False):
-    """How many boundaries are below, or not above."""
-    if boundaries.size > MOST_BOUNDARIES:
-        raise CannotImport(
-            f"bucketize with {boundaries.size} boundaries: wanted at most {MOST_BOUNDARIES}"
-        )
+    """How many boundaries are below, or not above. Rows of boundaries are those of `self`."""
+    many = boundaries.shape[-1]
+    if many > MOST_BOUNDARIES:
+        raise CannotImport(f"bucketize with {many} boundaries: wanted at most {MOST_BOUNDARIES}")
+    if boundaries.rank > 1:
+        boundaries = b.reshape(boundaries, (*boundaries.shape[:-1], 1, many))
     x, places = promoted(b, b.reshape(self, (*self.shape, 1)), boundaries)
     # NaN is beyond all of them.
     beyond = b.compare("gt" if right else "ge", places, x)
     count = b.reduce("sum", b.cast(beyond, torch.float32), [self.rank])
-    return b.cast(b.minus(b.like(count, boundaries.size), count), torch.int64)
+    return b.cast(b.minus(b.like(count, many), count), torch.int64)
 
 
 @converts("aten.searchsorted.Tensor", to="comparisons with all boundaries, nn.reduce sum")
 def searchsorted(b: Builder, sorted_sequence, self, out_int32=False, right=False, side=None):
-    if sorted_sequence.rank != 1:
-        raise CannotImport("searchsorted in a sequence for each row: wanted one for all")
     return bucketize(b, self, sorted_sequence, right=right or side == "right")
 
 

@@ -10,7 +10,7 @@ from zero.importer.builder import Builder
 from zero.importer.convert.limits import is_within, within
 from zero.importer.convert.registry import converts
 from zero.importer.errors import CannotImport
-from zero.importer.ir import Value
+from zero.importer.ir import Value, paired
 
 
 def rows_of(b: Builder, ids: Value, table: Value) -> Value:
@@ -88,6 +88,8 @@ def histc(b: Builder, self, bins=100, min=0, max=0):
 
 @converts("aten.index.Tensor", to="nn.embedding on rows")
 def index(b: Builder, self, indices):
+    if self.dtype.is_complex:
+        return paired(index(b, pair_of(b, self), indices))
     used = indexed_dims(indices)
     if not used:
         return self
@@ -95,6 +97,13 @@ def index(b: Builder, self, indices):
     y = index_rows(b, b.transpose(self, rows_first(used, self.rank)), [indices[d] for d in used])
     positions = y.rank - (self.rank - len(used))
     return b.transpose(y, inverse(positions_first(used, positions, y.rank)))
+
+
+def pair_of(b: Builder, x: Value) -> Value:
+    """The parts of a complex tensor, in a last dimension of 2."""
+    if x.constant is not None:
+        return b.constant(torch.view_as_real(x.constant.resolve_conj()).clone())
+    return x.pair
 
 
 def indexed_dims(indices: list[Value | None]) -> list[int]:
