@@ -81,7 +81,9 @@ void mlir::zero::readLossScale(const ConfigValues &values, Reporter &reporter,
   int64_t power = values.integer("fp16.initial_scale_power");
   if (power > 126)
     reporter.error("fp16.initial_scale_power",
-                   "2^" + Twine(power) + " is no f32; give at most 126");
+                   "found " + Twine(power) +
+                       ", wanted at most 126: the scale is an f32, which is "
+                       "less than 2^128, and has to have room to double");
   scale.dynamic = fixed == 0;
   if (!scale.dynamic)
     for (StringRef other :

@@ -64,31 +64,33 @@ static SmallVector<int64_t, 2> elementsOf(Value value, const Layout &layout) {
                                 [&](int64_t size) { return size * inner; });
 }
 
+/// The ranks of another axis are dimension 0 of what arrives.
+LogicalResult Values::gatherOther(StartAllGatherOp op, State state) {
+  if (state.kind == State::Sorted || state.kind == State::Placed)
+    return op.emitOpError("over ")
+           << op.getOver() << " brings together rows in the order of each "
+           << "rank's experts over " << axis
+           << "; wanted operations between that need no more than a part, or "
+              "one of the axes";
+  state.isOfAll = false;
+  for (Layout &layout : state.layouts)
+    ++layout.dim;
+  state.uniform <<= 1;
+  for (auto &repeat : state.repeats)
+    ++repeat.first;
+  SmallVector<int64_t> shape{op.getOver().getSize()};
+  llvm::append_range(shape, op.getTensorType().getShape());
+  addFront(state.layouts, shape);
+  give(op.getPending(), state);
+  return success();
+}
+
 LogicalResult Values::visitStartGather(StartAllGatherOp op) {
   if (failed(checkGroup(op, op.getOver())))
     return failure();
   State state = statesOf(op.getValue()).front();
-  if (op.getOver() != axis) {
-    if (state.kind == State::Sorted || state.kind == State::Placed)
-      return op.emitOpError("over ")
-             << op.getOver() << " brings together rows in the order of each "
-             << "rank's experts over " << axis
-             << "; wanted operations between that need no more than a part, or "
-                "one of the axes";
-    // The ranks of the other axis are dimension 0 of what arrives.
-    state.isOfAll = false;
-    for (Layout &layout : state.layouts)
-      ++layout.dim;
-    state.uniform <<= 1;
-    for (auto &repeat : state.repeats)
-      ++repeat.first;
-    SmallVector<int64_t> shape{op.getOver().getSize()};
-    llvm::append_range(
-        shape, cast<RankedTensorType>(op.getValue().getType()).getShape());
-    addFront(state.layouts, shape);
-    give(op.getPending(), state);
-    return success();
-  }
+  if (op.getOver() != axis)
+    return gatherOther(op, state);
   if (std::optional<Layout> layout =
           isOfSamples() ? std::nullopt : findUniformPart(state, op.getValue()))
     state = State::cut(*layout);
@@ -109,9 +111,7 @@ LogicalResult Values::visitStartGather(StartAllGatherOp op) {
   if (state.kind == State::Cut && !state.isOwn) {
     gathered.kind = State::Gathered;
     gathered.stride = op.getTensorType().getNumElements();
-    for (const Layout &layout : state.layouts)
-      if (layout.blocks.begin == 0)
-        gathered.gathered.push_back(elementsOf(op.getValue(), layout));
+    gathered.gathered = elementsOf(op.getValue(), state.layouts.front());
   }
   give(op.getPending(), settled(gathered, op.getTensorType().getShape()));
   return success();
@@ -132,24 +132,24 @@ static SmallVector<Layout, 1> likelyLayouts(Value value, const State &state) {
 /// What arrives of `value`, whose rows go to the ranks, where that is a part of
 /// the first dimension that may be the one that is cut.
 std::optional<State> Values::exchanged(Value value, const State &state) const {
-  int64_t block = state.stride ? state.stride : strideOf(value, 0);
-  for (const Layout &layout : likelyLayouts(value, state)) {
-    if (layout.dim == 0)
-      continue;
-    int64_t inner = strideOf(value, layout.dim);
-    int64_t extent =
-        cast<RankedTensorType>(value.getType()).getDimSize(layout.dim);
-    State gathered;
-    gathered.kind = State::Gathered;
-    gathered.stride = strideOf(value, 0);
-    gathered.gathered.push_back(elementsOf(value, layout));
-    // Indices of what was within the dimension of the ranks are within a part.
-    const bool isWithin =
-        state.stride ? layout.dim > state.front : inner * extent <= block;
-    gathered.part = isWithin ? block * axis.getSize() : block;
-    return gathered;
-  }
-  return std::nullopt;
+  SmallVector<Layout, 1> likely = likelyLayouts(value, state);
+  const Layout *layout = llvm::find_if(
+      likely, [](const Layout &layout) { return layout.dim != 0; });
+  if (layout == likely.end())
+    return std::nullopt;
+  State gathered = State::of(State::Gathered);
+  gathered.stride = strideOf(value, 0);
+  gathered.gathered = elementsOf(value, *layout);
+  gathered.isOneIndex = state.isOneIndex;
+  // Indices of what was within the dimension of the ranks are within a part.
+  const int64_t block = state.stride ? state.stride : gathered.stride;
+  const int64_t elements =
+      strideOf(value, layout->dim) *
+      cast<RankedTensorType>(value.getType()).getDimSize(layout->dim);
+  const bool isWithin =
+      state.stride ? layout->dim > state.front : elements <= block;
+  gathered.part = isWithin ? block * axis.getSize() : block;
+  return gathered;
 }
 
 /// What arrives of each rank's own samples, whose rows go to the ranks of
@@ -181,23 +181,27 @@ static SmallVector<Layout, 1> layoutsBehind(Value value, const State &state) {
   return behind;
 }
 
+/// Rows go to the ranks of another axis.
+LogicalResult Values::exchangeOther(AllToAllOp op, State state) {
+  SmallVector<Layout, 1> kept = layoutsBehind(op.getValue(), state);
+  if (state.kind == State::Gathered || state.isOwn ||
+      (kept.empty() && !state.layouts.empty()))
+    return op.emitOpError("exchanges rows over ")
+           << op.getOver() << " of what is over " << axis << ' '
+           << describe(state) << "; wanted all rows on each rank";
+  state.layouts = std::move(kept);
+  state.uniform &= ~uint64_t(1);
+  state.dropRepeats(0);
+  give(op.getPending(), state);
+  return success();
+}
+
 /// Rows of the front go to the ranks, and what each of them has of its part
 /// comes: behind it the parts of the other dimension are in order of the ranks.
 LogicalResult Values::visitAllToAll(AllToAllOp op) {
   State state = statesOf(op.getValue()).front();
-  if (!isOver(op.getOver())) {
-    SmallVector<Layout, 1> kept = layoutsBehind(op.getValue(), state);
-    if (state.kind == State::Gathered || state.isOwn ||
-        (kept.empty() && !state.layouts.empty()))
-      return op.emitOpError("exchanges rows over ")
-             << op.getOver() << " of what is over " << axis << ' '
-             << describe(state) << "; wanted all rows on each rank";
-    state.layouts = std::move(kept);
-    state.uniform &= ~uint64_t(1);
-    state.dropRepeats(0);
-    give(op.getPending(), state);
-    return success();
-  }
+  if (!isOver(op.getOver()))
+    return exchangeOther(op, state);
   if (failed(checkGroup(op, op.getOver())))
     return failure();
   auto type = cast<RankedTensorType>(op.getValue().getType());

@@ -127,6 +127,7 @@ LogicalResult Values::visitReduce(Operation *op, AxesAttr over) {
       return op->emitOpError("over ")
              << axis << " adds up what is " << describe(state)
              << "; wanted the terms of a sum";
+    takeTerm(op->getOperand(0));
     State sum;
     sum.isTrained = state.isTrained;
     state = sum;
@@ -139,15 +140,32 @@ LogicalResult Values::visitReduce(Operation *op, AxesAttr over) {
 /// have been behind it: what reshapes it says which dimension has the part.
 static void makeOwn(SliceValueOp op, const State &whole, State &part) {
   part.isOwn = true;
+  part.isOneIndex = whole.isOneIndex;
   const int64_t dim = op.getCut().getDim();
   if (dim == 0)
-    part.gathered.push_back(
-        {whole.stride ? whole.stride : strideOf(op.getValue(), dim)});
+    part.gathered.push_back(whole.stride ? whole.stride
+                                         : strideOf(op.getValue(), dim));
   DenseIntElementsAttr numbers;
   auto type = cast<RankedTensorType>(op.getValue().getType());
   if (type.getRank() == 1 && matchPattern(op.getValue(), m_Constant(&numbers)))
     for (const APInt &number : numbers)
       part.numbers.push_back(number.getSExtValue());
+}
+
+/// Of rows in the front, all of one block of what is cut, one is left: it may
+/// be of any dimension of one index.
+static void addUnits(State &state, Value value) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+  if (shape.front() != 1 ||
+      llvm::none_of(state.layouts,
+                    [](const Layout &layout) { return layout.dim == 0; }))
+    return;
+  for (unsigned dim = 1; dim < shape.size(); ++dim)
+    if (shape[dim] == 1) {
+      Layout &unit = state.layouts.emplace_back();
+      unit.dim = dim;
+      unit.blocks.sizes.push_back(1);
+    }
 }
 
 LogicalResult Values::visitSlice(SliceValueOp op) {
@@ -175,6 +193,8 @@ LogicalResult Values::visitSlice(SliceValueOp op) {
     state = part;
   } else if (failed(scaleLayouts(op, state, op.getCut(), /*isWhole=*/true))) {
     return failure();
+  } else if (op.getCut().getDim() == 0) {
+    addUnits(state, op.getResult());
   }
   give(op.getResult(), state);
   return success();
@@ -259,6 +279,7 @@ LogicalResult Values::visitScatter(ScatterValueOp op) {
              << ", wanted the terms of a sum";
     if (state.kind == State::Same && failed(checkAddedUp(op, state, "adds up")))
       return failure();
+    takeTerm(op.getValue());
     if (isOfSamples() && failed(checkSamples(op, op.getCut())))
       return failure();
     if (isOfSamples() && !state.isOfAll)

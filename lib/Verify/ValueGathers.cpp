@@ -34,7 +34,6 @@ State verify::partOfBlock(ArrayRef<int64_t> shape, int64_t block) {
     Layout &layout = result.layouts.emplace_back();
     layout.dim = dim;
     layout.blocks.sizes.push_back(block / inner);
-    layout.blocks.isOneIndex = true;
   }
   return result;
 }
@@ -54,19 +53,26 @@ static SmallVector<Layout, 1> layoutsInTurn(ArrayRef<int64_t> shape,
   return layouts;
 }
 
+/// Where a rank has one index, and a block is the inside of it, that may be of
+/// the dimension around the block as well.
+static void readAround(State &state, ArrayRef<int64_t> shape, int64_t block) {
+  for (Layout &layout : state.layouts)
+    layout.blocks.isOneIndex = true;
+  if (!state.layouts.empty())
+    llvm::append_range(state.layouts, layoutsInTurn(shape, block));
+}
+
 State verify::settled(State state, ArrayRef<int64_t> shape) {
-  auto isInOrder = [&](ArrayRef<int64_t> blocks) {
-    return blocks.size() == 1 && blocks.front() == state.stride;
-  };
-  if (state.kind != State::Gathered || llvm::none_of(state.gathered, isInOrder))
+  if (state.kind != State::Gathered ||
+      ArrayRef(state.gathered) != ArrayRef(state.stride))
     return state;
   if (state.isOfSamples)
     return State::of(State::Own);
   if (!state.part)
     return State();
   State result = partOfBlock(shape, state.part);
-  if (!result.layouts.empty())
-    llvm::append_range(result.layouts, layoutsInTurn(shape, state.part));
+  if (state.isOneIndex)
+    readAround(result, shape, state.part);
   return result;
 }
 
@@ -172,13 +178,10 @@ static std::optional<State> takePieces(const Moved &moved, State state) {
   if (state.stride % (moved.layout.strides[*dim] * extent) != 0)
     return std::nullopt;
   state.stride = state.stride / extent * moved.to[*dim];
-  SmallVector<SmallVector<int64_t, 2>, 1> taken;
-  for (ArrayRef<int64_t> blocks : state.gathered)
-    if (auto part = takeBlocks(moved, *dim, blocks))
-      taken.push_back(*part);
-  if (taken.empty())
+  auto taken = takeBlocks(moved, *dim, state.gathered);
+  if (!taken)
     return std::nullopt;
-  state.gathered = std::move(taken);
+  state.gathered = std::move(*taken);
   return settled(state, moved.to);
 }
 
@@ -194,32 +197,36 @@ static std::optional<State> moveGathered(const Moved &moved, const State &state,
 // From the whole to one's own
 //===----------------------------------------------------------------------===//
 
-/// Whether a dimension of as many indices as there are ranks comes to the
-/// front, and nothing else moves.
-static bool bringsRanksToFront(const Moved &moved, int64_t ranks) {
-  return !moved.isReshape() && moved.to.front() == ranks && moved.movesOnly(0);
+/// Remembers of `state`, what a move gives, that a dimension of the ranks came
+/// to the front, and nothing else moved.
+static bool rememberFront(const Moved &moved, State &state, int64_t ranks) {
+  if (moved.to.empty() || moved.to.front() != ranks || !moved.movesOnly(0))
+    return false;
+  const int64_t stride = moved.layout.strides.front();
+  bool isFound = false;
+  for (auto [dim, extent] : llvm::enumerate(moved.from)) {
+    if (extent != ranks || strideOf(moved.from, int64_t(dim)) != stride)
+      continue;
+    isFound = true;
+    state.stride = stride;
+    state.front = dim;
+    state.isOneIndex = dim + 1 < moved.from.size() && moved.from[dim + 1] == 1;
+  }
+  return isFound;
 }
 
 /// There each rank can take its own: `stride` remembers from where.
 static std::optional<State> bringToFront(const Moved &moved, State state,
                                          int64_t ranks) {
-  if (state.isUniformSomewhere() || !bringsRanksToFront(moved, ranks))
+  if (state.isUniformSomewhere() || moved.isReshape() ||
+      !rememberFront(moved, state, ranks))
     return std::nullopt;
-  state.stride = moved.layout.strides.front();
   return state;
 }
 
 void verify::setFront(State &state, Operation *op, int64_t ranks) {
-  std::optional<Moved> moved = findMoved(op, /*result=*/0);
-  if (!moved || moved->to.empty() || moved->to.front() != ranks ||
-      !moved->movesOnly(0))
-    return;
-  const int64_t stride = moved->layout.strides.front();
-  for (auto [dim, extent] : llvm::enumerate(moved->from))
-    if (extent == ranks && strideOf(moved->from, int64_t(dim)) == stride) {
-      state.stride = stride;
-      state.front = dim;
-    }
+  if (std::optional<Moved> moved = findMoved(op, /*result=*/0))
+    rememberFront(*moved, state, ranks);
 }
 
 /// The dimensions that are cut where what is around is. A number has none.
@@ -230,8 +237,10 @@ static std::optional<State> reshapeOwn(ArrayRef<int64_t> shape,
     number.layouts.clear();
     return number;
   }
-  const int64_t block = operand.gathered.front().front();
+  const int64_t block = operand.gathered.front();
   State result = partOfBlock(shape, block);
+  if (operand.isOneIndex)
+    readAround(result, shape, block);
   // One number is as well one's own as one of each dimension.
   if (!result.layouts.empty() && llvm::product_of(shape) == 1) {
     result.isOwn = true;

@@ -172,8 +172,8 @@ cutPart(const Factors &factors, const DimPart &part, const Blocks &blocks) {
 
 /// What is cut of a product is the innermost part that it can be. One of which
 /// a rank has one index may as well be around it, unless it is known which
-/// parts have been multiplied, and one of which it has an index of each block
-/// where nothing is known.
+/// parts have been multiplied. Around blocks that are the inside of one index,
+/// that may be one of several.
 SmallVector<CutFactors, 1> verify::findCutFactors(const Factors &factors,
                                                   const FactoredDim &dim,
                                                   const Blocks &blocks) {

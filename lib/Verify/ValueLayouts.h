@@ -28,8 +28,8 @@ struct Blocks {
   /// is cut; empty where that is not known.
   SmallVector<int64_t, 2> parts;
   unsigned part = 0;
-  /// A block is the inside of the one index that each rank has, which may be of
-  /// a dimension around it.
+  /// A rank has one index of what is cut, and a block is the inside of that. It
+  /// may be an index of the dimension around it.
   bool isOneIndex = false;
 
   bool operator==(const Blocks &other) const {

@@ -57,7 +57,7 @@ std::optional<States> Rule::addedResults() {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   State part = partOfBlock(type.getShape(), stride);
   part.isOwn = true;
-  part.gathered.push_back({stride});
+  part.gathered.push_back(stride);
   return States{part};
 }
 

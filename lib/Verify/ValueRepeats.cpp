@@ -132,7 +132,8 @@ bool Rule::isSumOfUniform(const zrt::FactoredTensor &result) const {
       return false;
   return llvm::any_of(llvm::seq(factors.factors.size()), [&](size_t factor) {
     return factors.factors[factor].kind == FactorKind::Sum &&
-           !hasFactorOf(result, factor) && !repeatsOf(factor).empty();
+           !hasFactorOf(result, factor) &&
+           (isUniform(factor) || !repeatsOf(factor).empty());
   });
 }
 

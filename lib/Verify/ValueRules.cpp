@@ -22,11 +22,8 @@ bool verify::hasFactorOf(const zrt::FactoredTensor &tensor, size_t factor) {
 // Operands that are the same
 //===----------------------------------------------------------------------===//
 
-/// Whether results are the same along `factor`, since operands are, or have
-/// none of it.
+/// Whether operands are the same along `factor`, or have none of it.
 bool Rule::isUniform(size_t factor) const {
-  if (factors.factors[factor].kind != FactorKind::Parallel)
-    return false;
   for (auto [state, tensor] : llvm::zip_equal(operands, factors.operands))
     for (auto [dim, factored] : llvm::enumerate(tensor.dimensions))
       if (!state.isUniform(dim) &&
@@ -39,8 +36,13 @@ bool Rule::isUniform(size_t factor) const {
 uint64_t Rule::uniformOf(const zrt::FactoredTensor &tensor) const {
   uint64_t uniform = 0;
   for (auto [dim, factored] : llvm::enumerate(tensor.dimensions))
-    if (dim < 64 &&
-        !hasFactor(factored, [&](size_t factor) { return !isUniform(factor); }))
+    if (dim < 64 && !hasFactor(
+                        factored,
+                        [&](size_t factor) {
+                          return factors.factors[factor].kind !=
+                                     FactorKind::Parallel ||
+                                 !isUniform(factor);
+                        }))
       uniform |= uint64_t(1) << dim;
   return uniform;
 }

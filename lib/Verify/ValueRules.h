@@ -20,10 +20,11 @@ FailureOr<States> applyOperation(Operation *op, ArrayRef<State> operands,
                                  AxesAttr over, Operation *at);
 
 /// What `apply` gives of `operands`, and of those that may be terms as such;
-/// where either gives results these may be both. An error at `at`, if there is
-/// one, where neither does.
+/// where either gives results these may be both, and where one does not,
+/// `operands` are what it takes. An error at `at`, if there is one, where
+/// neither does.
 FailureOr<States> applyReadings(
-    ArrayRef<State> operands, Operation *at,
+    MutableArrayRef<State> operands, Operation *at,
     llvm::function_ref<FailureOr<States>(ArrayRef<State>, Operation *at)>
         apply);
 

@@ -86,13 +86,17 @@ struct State {
   bool isOfSamples = false;
 
   /// Gathered: how far it is from the element of one rank to that of the next,
-  /// and the blocks, in elements, that are in order, of each way to read it.
+  /// and the blocks, in elements, that are in order.
   /// What is sliced next has the `stride` as well, where ranks were brought to
   /// the front, and what is its own the blocks.
   int64_t stride = 0;
   /// Of what is sent: the dimension that came to the front by `stride`.
   size_t front = 0;
-  SmallVector<SmallVector<int64_t, 2>, 1> gathered;
+  /// Of what is sent, sliced next, arrives so, or is its own: a rank has one
+  /// index of the dimension that comes apart, since that behind the ranks' in
+  /// the front has one.
+  bool isOneIndex = false;
+  SmallVector<int64_t, 2> gathered;
   /// Gathered: of what was exchanged, the elements of a block of the dimension
   /// that each rank has got a part of; 0 where all have the same. Of what is
   /// sent, a dimension of the ranks has come to the front by `stride`. Terms:
@@ -114,12 +118,13 @@ struct State {
   /// What no rank may have whole, which would have the samples of the others.
   bool isOfAllSamples() const { return samples != 0 || sumsSamples; }
   bool isTerm() const { return kind == Term || mayBeTerm; }
-  /// The term, or terms, that it may be.
+  /// The term, or, of what was exchanged, the terms, that it may be.
   std::optional<State> asTerm() const {
     if (!mayBeTerm && !mayBeTerms)
       return std::nullopt;
     State terms = of(mayBeTerms ? Terms : Term);
     terms.stride = mayBeTerms;
+    terms.isTrained = isTrained;
     return terms;
   }
   static State none() { return of(None); }

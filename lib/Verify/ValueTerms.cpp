@@ -66,14 +66,14 @@ std::optional<States> Rule::termResults() {
 // What may be terms
 //===----------------------------------------------------------------------===//
 
-static bool hasTerm(const FailureOr<States> &states) {
+static bool givesTerm(const FailureOr<States> &states) {
   return succeeded(states) && llvm::any_of(*states, [](const State &state) {
            return state.kind == State::Term;
          });
 }
 
 FailureOr<States> verify::applyReadings(
-    ArrayRef<State> operands, Operation *at,
+    MutableArrayRef<State> operands, Operation *at,
     llvm::function_ref<FailureOr<States>(ArrayRef<State>, Operation *at)>
         apply) {
   SmallVector<size_t> open;
@@ -82,22 +82,30 @@ FailureOr<States> verify::applyReadings(
       open.push_back(index);
   if (open.empty())
     return apply(operands, at);
-  auto applyTerms = [&](ArrayRef<size_t> indices) {
+  auto read = [&](ArrayRef<size_t> indices) {
     States terms(operands);
     for (size_t index : indices)
       terms[index] = *operands[index].asTerm();
-    return apply(terms, /*at=*/nullptr);
+    return std::pair(apply(terms, /*at=*/nullptr), terms);
   };
   FailureOr<States> results = apply(operands, /*at=*/nullptr);
-  FailureOr<States> terms = applyTerms(open);
-  for (size_t i = 0; open.size() > 1 && i < open.size() && !hasTerm(terms); ++i)
-    terms = applyTerms(open[i]);
-  if (failed(results))
-    return succeeded(terms) ? terms : apply(operands, at);
-  if (hasTerm(terms))
-    for (auto [state, term] : llvm::zip_equal(*results, *terms))
-      state.mayBeTerm |=
-          term.kind == State::Term &&
-          (state.kind == State::Same || state.kind == State::Cut);
+  auto [terms, asTerms] = read(open);
+  for (size_t i = 0; open.size() > 1 && i < open.size() && !givesTerm(terms);
+       ++i)
+    std::tie(terms, asTerms) = read(open[i]);
+  if (failed(results) && failed(terms))
+    return apply(operands, at);
+  if (failed(results)) {
+    llvm::copy(asTerms, operands.begin());
+    return terms;
+  }
+  if (!givesTerm(terms)) {
+    for (State &state : operands)
+      state.mayBeTerm = state.mayBeTerms = 0;
+    return results;
+  }
+  for (auto [state, term] : llvm::zip_equal(*results, *terms))
+    state.mayBeTerm |= term.kind == State::Term &&
+                       (state.kind == State::Same || state.kind == State::Cut);
   return results;
 }

@@ -37,7 +37,9 @@ private:
   LogicalResult visitExchange(ExchangeValueOp op);
   LogicalResult visitSamples(ExchangeValueOp op, const State &state);
   LogicalResult visitStartGather(StartAllGatherOp op);
+  LogicalResult gatherOther(StartAllGatherOp op, State state);
   LogicalResult visitAllToAll(AllToAllOp op);
+  LogicalResult exchangeOther(AllToAllOp op, State state);
   std::optional<State> exchanged(Value value, const State &state) const;
   LogicalResult visitStrided(StridedOp op);
   LogicalResult visitSend(Operation *op);
@@ -70,6 +72,8 @@ private:
 
   States statesOf(ValueRange values) const;
   void give(Value value, State state);
+  /// What may be a term is one for all that read it.
+  void takeTerm(Value value);
 
   SymbolTable symbols;
   StepOp step;

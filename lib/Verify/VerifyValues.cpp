@@ -40,6 +40,12 @@ void Values::give(Value value, State state) {
   states[value] = std::move(state);
 }
 
+void Values::takeTerm(Value value) {
+  State state = statesOf(value).front();
+  if (state.mayBeTerm)
+    give(value, *state.asTerm());
+}
+
 //===----------------------------------------------------------------------===//
 // Parameters
 //===----------------------------------------------------------------------===//
@@ -99,6 +105,8 @@ LogicalResult Values::visitGradient(GradientOp op) {
   if (isOfSamples() && !layout)
     fits = found.kind == State::Own || found.kind == State::Same ||
            (found.kind == State::Term && found.samples == 0);
+  if (fits && wanted.kind == State::Term)
+    takeTerm(op.getValue());
   if (fits)
     return success();
   InFlightDiagnostic error = op.emitOpError("of ")
@@ -190,11 +198,15 @@ LogicalResult Values::visitOther(Operation *op) {
   }
   if (op->getNumRegions() != 0 && failed(checkCaptured(op)))
     return failure();
+  States operands = statesOf(op->getOperands());
   FailureOr<States> results =
-      applyReadings(statesOf(op->getOperands()), op,
-                    [&](ArrayRef<State> operands, Operation *at) {
-                      return applyOperation(op, operands, axis, at);
-                    });
+      applyReadings(operands, op, [&](ArrayRef<State> operands, Operation *at) {
+        return applyOperation(op, operands, axis, at);
+      });
+  // What one reads in one way is that for all.
+  for (auto [value, state] : llvm::zip_equal(op->getOperands(), operands))
+    if (statesOf(value).front().asTerm() && !state.asTerm())
+      give(value, state);
   if (failed(results) || (isModel && failed(checkReplicas(op, *results))))
     return failure();
   // The same elements in their order.

@@ -352,9 +352,13 @@ TEST(Diagnostics, Precision) {
   expectError(R"("fp16": {"enabled": true}, "bf16": {"enabled": true})",
               "c.json:3: error: fp16.enabled: fp16 and bf16 are both enabled; "
               "enable one of them");
-  expectError(R"("fp16": {"enabled": true, "initial_scale_power": 200})",
-              "c.json:3: error: fp16.initial_scale_power: 2^200 is no f32; "
-              "give at most 126");
+  for (int power : {127, 200})
+    expectError(R"("fp16": {"enabled": true, "initial_scale_power": )" +
+                    std::to_string(power) + "}",
+                "c.json:3: error: fp16.initial_scale_power: found " +
+                    std::to_string(power) +
+                    ", wanted at most 126: the scale is an f32, which is less "
+                    "than 2^128, and has to have room to double");
   expectError(R"("fp16": {"enabled": true, "min_loss_scale": 1e9})",
               "c.json:3: error: fp16.min_loss_scale: the lowest scale is "
               "above the first one, 2^16; lower it");

@@ -1002,3 +1002,156 @@ zero.step @equal_addends(%x: tensor<4x8xf32> {zero.input = "x"}) {
   %l = nn.reduce sum %d dims [0] : (tensor<8xf32>) -> tensor<f32>
   zero.yield %l : tensor<f32>
 }
+
+// -----
+
+// A rank has one row of 2, or 4 of 8 numbers: each sum over rows is a term or a part, as what
+// reads it wants.
+zero.mesh @mesh <data = 1, tensor = 2>
+zero.parameter @u : tensor<4xf32> = #zero.ones cut <dim 0 of [8] over <tensor = 2>>
+zero.step @either(%x: tensor<4xf32> {zero.input = "x"}) {
+  %u = zero.load @u : tensor<4xf32>
+  %e = tensor.expand_shape %u [[0, 1]] output_shape [1, 4] : tensor<4xf32> into tensor<1x4xf32>
+  %s = nn.reduce sum %e dims [0] : (tensor<1x4xf32>) -> tensor<4xf32>
+  %rows = zero.all_reduce_value %s over <tensor = 2> : tensor<4xf32>
+  %a = nn.reduce sum %rows dims [0] : (tensor<4xf32>) -> tensor<f32>
+  %m = nn.reduce sum %e dims [0] : (tensor<1x4xf32>) -> tensor<4xf32>
+  %g = nn.gelu tanh %m : tensor<4xf32>
+  %p = arith.mulf %g, %u : tensor<4xf32>
+  %t = nn.reduce sum %p dims [0] : (tensor<4xf32>) -> tensor<f32>
+  %b = zero.all_reduce_value %t over <tensor = 2> : tensor<f32>
+  %l = arith.addf %a, %b : tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// Behind what is not linear it is a part.
+zero.mesh @mesh <data = 1, tensor = 2>
+zero.parameter @u : tensor<4xf32> = #zero.ones cut <dim 0 of [8] over <tensor = 2>>
+zero.step @no_term(%x: tensor<4xf32> {zero.input = "x"}) {
+  %u = zero.load @u : tensor<4xf32>
+  %e = tensor.expand_shape %u [[0, 1]] output_shape [1, 4] : tensor<4xf32> into tensor<1x4xf32>
+  %s = nn.reduce sum %e dims [0] : (tensor<1x4xf32>) -> tensor<4xf32>
+  %g = nn.gelu tanh %s : tensor<4xf32>
+  // expected-error @below {{over #zero.axes<tensor = 2> adds up what is cut in dimension 0 into parts of [4]; wanted the terms of a sum}}
+  %r = zero.all_reduce_value %g over <tensor = 2> : tensor<4xf32>
+  %l = nn.reduce sum %r dims [0] : (tensor<4xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// A product of two terms is none.
+zero.mesh @mesh <data = 1, tensor = 2>
+zero.parameter @u : tensor<4xf32> = #zero.ones cut <dim 0 of [8] over <tensor = 2>>
+zero.step @no_product(%x: tensor<4xf32> {zero.input = "x"}) {
+  %u = zero.load @u : tensor<4xf32>
+  %e = tensor.expand_shape %u [[0, 1]] output_shape [1, 4] : tensor<4xf32> into tensor<1x4xf32>
+  %s = nn.reduce sum %e dims [0] : (tensor<1x4xf32>) -> tensor<4xf32>
+  %q = arith.mulf %s, %s : tensor<4xf32>
+  // expected-error @below {{over #zero.axes<tensor = 2> adds up what is cut in dimension 0 into parts of [4]; wanted the terms of a sum}}
+  %r = zero.all_reduce_value %q over <tensor = 2> : tensor<4xf32>
+  %l = nn.reduce sum %r dims [0] : (tensor<4xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// One value is no term where another reads it whole.
+zero.mesh @mesh <data = 1, tensor = 2>
+zero.step @both(%x: tensor<8xf32> {zero.input = "x"}) {
+  %n = nn.broadcast %x dims [1] : (tensor<8xf32>) -> tensor<2x8xf32>
+  %c = nn.reduce sum %n dims [0] : (tensor<2x8xf32>) -> tensor<8xf32>
+  %g = nn.softmax %c : tensor<8xf32>
+  // expected-error @below {{over #zero.axes<tensor = 2> adds up what is the same on all ranks, 2 times; remove it}}
+  %d = zero.all_reduce_value %c over <tensor = 2> : tensor<8xf32>
+  %y = arith.mulf %d, %g : tensor<8xf32>
+  %l = nn.reduce sum %y dims [0] : (tensor<8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// Nor is one whole that was read as a term.
+zero.mesh @mesh <data = 1, tensor = 2>
+zero.step @both_behind(%x: tensor<8xf32> {zero.input = "x"}) {
+  %n = nn.broadcast %x dims [1] : (tensor<8xf32>) -> tensor<2x8xf32>
+  %c = nn.reduce sum %n dims [0] : (tensor<2x8xf32>) -> tensor<8xf32>
+  %d = zero.all_reduce_value %c over <tensor = 2> : tensor<8xf32>
+  // expected-error @below {{over #zero.axes<tensor = 2> reads operand 0, the term of a sum, and is not linear in it; wanted the sum, which 'zero.all_reduce_value' makes}}
+  %g = nn.softmax %c : tensor<8xf32>
+  %y = arith.mulf %d, %g : tensor<8xf32>
+  %l = nn.reduce sum %y dims [0] : (tensor<8xf32>) -> tensor<f32>
+  zero.yield %l : tensor<f32>
+}
+
+// -----
+
+// Of what a rank has taken for itself, several positions are no samples in turn: positions that
+// each counts from 0 are not its own.
+zero.mesh @mesh <data = 1, sequence = 2>
+zero.step @places(%x: tensor<2x4x8xf32> {zero.input = "x"}) {
+  zero.micro {
+    %q = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    %e = tensor.expand_shape %x [[0], [1, 2], [3]] output_shape [2, 2, 2, 8] : tensor<2x4x8xf32> into tensor<2x2x2x8xf32>
+    %t = nn.transpose %e permutation [1, 0, 2, 3] : (tensor<2x2x2x8xf32>) -> tensor<2x2x2x8xf32>
+    %s = zero.slice_value %t cut <dim 0 of [2] over <sequence = 2>> : tensor<2x2x2x8xf32> -> tensor<1x2x2x8xf32>
+    %c = tensor.collapse_shape %s [[0, 1, 2, 3]] : tensor<1x2x2x8xf32> into tensor<32xf32>
+    %o = tensor.expand_shape %c [[0, 1, 2]] output_shape [2, 2, 8] : tensor<32xf32> into tensor<2x2x8xf32>
+    %n = nn.broadcast %q dims [1] : (tensor<2xf32>) -> tensor<2x2x8xf32>
+    // expected-error @below {{over #zero.axes<sequence = 2> reads parts beside all of dimension 1 of operand 1, which is the same on all ranks; wanted its part}}
+    %y = arith.mulf %o, %n : tensor<2x2x8xf32>
+    %l = nn.reduce sum %y dims [0, 1, 2] : (tensor<2x2x8xf32>) -> tensor<f32>
+    %a = zero.all_reduce_value %l over <sequence = 2> : tensor<f32>
+    zero.yield %a : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+// The first position of all samples, of which each rank has half of the columns: without the
+// exchange it is another position on each.
+zero.mesh @mesh <data = 1, sequence = 2>
+zero.step @first_position(%x: tensor<2x8x4xf32> {zero.input = "x"}) {
+  zero.micro {
+    %e = tensor.expand_shape %x [[0], [1, 2], [3]] output_shape [2, 2, 4, 4] : tensor<2x8x4xf32> into tensor<2x2x4x4xf32>
+    %t = nn.transpose %e permutation [1, 0, 2, 3] : (tensor<2x2x4x4xf32>) -> tensor<2x2x4x4xf32>
+    %s = zero.slice_value %t cut <dim 0 of [2] over <sequence = 2>> : tensor<2x2x4x4xf32> -> tensor<1x2x4x4xf32>
+    %c = tensor.collapse_shape %s [[0, 1, 2, 3]] : tensor<1x2x4x4xf32> into tensor<32xf32>
+    %o = tensor.expand_shape %c [[0, 1, 2]] output_shape [2, 4, 4] : tensor<32xf32> into tensor<2x4x4xf32>
+    %1 = tensor.collapse_shape %o [[0, 1, 2]] : tensor<2x4x4xf32> into tensor<32xf32>
+    %2 = tensor.expand_shape %1 [[0, 1, 2, 3, 4]] output_shape [8, 1, 2, 2, 1] : tensor<32xf32> into tensor<8x1x2x2x1xf32>
+    %3 = nn.transpose %2 permutation [2, 0, 1, 3, 4] : (tensor<8x1x2x2x1xf32>) -> tensor<2x8x1x2x1xf32>
+    %5 = tensor.collapse_shape %3 [[0, 1, 2, 3, 4]] : tensor<2x8x1x2x1xf32> into tensor<32xf32>
+    %6 = tensor.expand_shape %5 [[0, 1, 2, 3, 4]] output_shape [2, 2, 1, 4, 2] : tensor<32xf32> into tensor<2x2x1x4x2xf32>
+    %7 = nn.transpose %6 permutation [1, 2, 0, 3, 4] : (tensor<2x2x1x4x2xf32>) -> tensor<2x1x2x4x2xf32>
+    %8 = tensor.collapse_shape %7 [[0, 1, 2, 3, 4]] : tensor<2x1x2x4x2xf32> into tensor<32xf32>
+    %9 = tensor.expand_shape %8 [[0, 1, 2]] output_shape [2, 8, 2] : tensor<32xf32> into tensor<2x8x2xf32>
+    %10 = tensor.extract_slice %9[0, 0, 0] [2, 1, 2] [1, 1, 1] : tensor<2x8x2xf32> to tensor<2x1x2xf32>
+    %11 = zero.start_all_gather %10 over <sequence = 2> : tensor<2x1x2xf32> -> <tensor<2x2x1x2xf32>>
+    %12 = zero.wait %11 : <tensor<2x2x1x2xf32>>
+    %13 = tensor.collapse_shape %12 [[0, 1, 2, 3]] : tensor<2x2x1x2xf32> into tensor<8xf32>
+    %14 = tensor.expand_shape %13 [[0, 1, 2, 3, 4]] output_shape [2, 2, 1, 2, 1] : tensor<8xf32> into tensor<2x2x1x2x1xf32>
+    %15 = nn.transpose %14 permutation [1, 2, 0, 3, 4] : (tensor<2x2x1x2x1xf32>) -> tensor<2x1x2x2x1xf32>
+    %16 = tensor.collapse_shape %15 [[0, 1, 2, 3, 4]] : tensor<2x1x2x2x1xf32> into tensor<8xf32>
+    %17 = tensor.expand_shape %16 [[0, 1]] output_shape [2, 4] : tensor<8xf32> into tensor<2x4xf32>
+    // expected-error @below {{over #zero.axes<sequence = 2> reads operand 0, which is the parts of all ranks in their order}}
+    %18 = nn.softmax %17 : tensor<2x4xf32>
+    %l = nn.reduce sum %18 dims [0, 1] : (tensor<2x4xf32>) -> tensor<f32>
+    zero.yield %l : tensor<f32>
+  }
+  zero.apply {
+  }
+}
+
+// -----
+
+// A number of a vector has no dimension.
+zero.mesh @mesh <data = 1, tensor = 2>
+zero.step @number(%x: tensor<4xf32> {zero.input = "x"}) {
+  %f = tensor.extract_slice %x[1] [1] [1] : tensor<4xf32> to tensor<f32>
+  zero.yield %f : tensor<f32>
+}
