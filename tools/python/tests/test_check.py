@@ -556,6 +556,27 @@ def test_a_small_gradient_is_compared(monkeypatch):
         zero.check(module, {"x": torch.randn(6, 8)})
 
 
+def test_gradients_of_zero_at_a_kink_are_compared(monkeypatch):
+    """Other weights leave the kink: what comes there is no rounding."""
+
+    class Gated(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.gate = nn.Linear(4, 4), nn.Parameter(torch.zeros(4))
+            self.bound = torch.abs
+
+        def forward(self, x):
+            h = self.layer(x)
+            return (h + h.exp() * self.bound(self.gate)).square().mean()
+
+    def without_bound(module):
+        module.bound = lambda gate: gate
+
+    import_instead(monkeypatch, without_bound)
+    with pytest.raises(zero.CannotImport, match="gradient of 'gate'"):
+        zero.check(Gated(), {"x": torch.randn(3, 4)})
+
+
 def test_remarks_are_made_once():
     class Spare(nn.Module):
         def __init__(self):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import itertools
 import random
@@ -86,6 +87,34 @@ def test_what_goes_to_and_fro_is_refused():
         zero.export(ByTurns(None), {"x": torch.randn(3, 4)})
 
 
+class Keeper:
+    table = None
+
+    def __call__(self, y):
+        if self.table is None:
+            self.table = torch.arange(4.0)
+        return y * self.table
+
+
+PAIRS: collections.OrderedDict[int, tuple] = collections.OrderedDict()
+
+
+def kept_pairs(y):
+    if 4 not in PAIRS:
+        PAIRS[4] = torch.arange(4.0).cos(), torch.arange(4.0).sin()
+    return y * PAIRS[4][0] + PAIRS[4][1]
+
+
+LOGGED = [0]
+
+
+def logged_by_turns(y):
+    LOGGED[0] += 1
+    if LOGGED[0] % 2 == 0:
+        y.detach().mean()
+    return y
+
+
 @functools.lru_cache(None)
 def positions(count):
     return torch.arange(float(count))
@@ -108,6 +137,9 @@ def with_regions(y):
     [
         lambda y: y * positions(4),
         lambda y: y * kept_positions(4),
+        Keeper(),
+        kept_pairs,
+        logged_by_turns,
         with_regions,
         # Nothing depends on it.
         lambda y: (torch.tensor(numpy.random.default_rng().random()), y)[1],
@@ -117,6 +149,7 @@ def test_the_same_at_each_call_is_imported(function):
     positions.cache_clear()
     TABLES.clear()
     exported(function)
+    assert not TABLES and not PAIRS  # A trace leaves nothing behind.
 
 
 # PyTorch's generator

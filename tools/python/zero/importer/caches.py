@@ -8,8 +8,9 @@ from __future__ import annotations
 import functools
 import gc
 import sys
+from collections.abc import MutableMapping
 from contextlib import contextmanager
-from typing import Callable, Iterator
+from typing import Any, Callable, Iterator
 
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensor
@@ -27,15 +28,30 @@ def _kept() -> dict[functools._lru_cache_wrapper, int]:
     }
 
 
+def _is_of_trace(item: Any) -> bool:
+    if isinstance(item, (tuple, list)):
+        return any(map(_is_of_trace, item))
+    return isinstance(item, FakeTensor)
+
+
+def _empty(value: Any) -> None:
+    """Takes what a trace has made out of a container."""
+    if isinstance(value, MutableMapping):
+        for key, item in list(value.items()):
+            if _is_of_trace(item):
+                del value[key]
+            elif isinstance(item, MutableMapping):
+                _empty(item)
+    elif type(value) is list:
+        value[:] = [item for item in value if not _is_of_trace(item)]
+
+
 def _empty_globals(module: nn.Module) -> None:
     files = {type(layer).__module__ for layer in module.modules()}
-    for name in files & sys.modules.keys():
-        for value in list(vars(sys.modules[name]).values()):
-            if type(value) is dict:
-                for key in [key for key, item in value.items() if isinstance(item, FakeTensor)]:
-                    del value[key]
-            elif type(value) is list:
-                value[:] = [item for item in value if not isinstance(item, FakeTensor)]
+    for file in files & sys.modules.keys():
+        for name, value in list(vars(sys.modules[file]).items()):
+            if not name.startswith("__"):
+                _empty(value)
 
 
 @contextmanager

@@ -247,18 +247,21 @@ def second_step(
     return program, hooks
 
 
-def next_call(wrapper: LossOf, batch: dict[str, Any]) -> tuple[ExportedProgram, Hooks]:
-    """Traces another call, where a second one has asked PyTorch for something else. Whatever
-    hinders it, or where it is the first one again, forward goes on from call to call."""
+def next_call(wrapper: LossOf, batch: dict[str, Any]) -> tuple[ExportedProgram, Hooks] | None:
+    """Traces another call, where a second one has asked PyTorch for something else; None where
+    it has no trace, and may keep what the first one has made."""
     other, calls = wrapper.steps.other, wrapper.steps.calls
-    try:
-        found = traced(wrapper, batch)
-    except CannotImport as error:
-        other.refuse(error)
-    if difference(calls, wrapper.steps.calls) is None:
-        other.refuse()
-    wrapper.steps.other = other
-    return found
+    for _ in range(2):
+        try:
+            found = traced(wrapper, batch)
+        except CannotImport as error:
+            if other.is_of_words:
+                other.refuse(error)
+            return None  # Such as a tensor that an object keeps, which is nothing here.
+        if difference(calls, wrapper.steps.calls):
+            return found
+        # What goes to and fro is the first again.
+    other.refuse()
 
 
 def kept_of(

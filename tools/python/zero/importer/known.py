@@ -23,7 +23,6 @@ from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakIdKeyDictionary
 
-from zero.importer.chosen import Chosen
 from zero.importer.errors import CannotImport
 from zero.importer.places import place_of_frames
 from zero.importer.writes import memory_of_tensor
@@ -89,12 +88,6 @@ class KnownValues(TorchFunctionMode):
         if function in NUMBERS and words[0] in self.values and words[0] not in self.stored:
             with values_alone():
                 return function(self.values[words[0]])
-        if function is torch.Tensor.__getitem__ and self._is_chosen(*words):
-            return Chosen.of(*words)
-        if function is torch.Tensor.__setitem__ and isinstance(words[2], Chosen):
-            if words[2].put_into(*words[:2]):
-                return self._forget([words[0]])
-            words = (*words[:2], words[2].tensor())
         if function in INDEXED and not is_filled(words):
             words = (words[0], self._places(words[0], words[1]), *words[2:])
         elif name_of(function) in SHAPED and not is_selection(function, words):
@@ -137,10 +130,6 @@ class KnownValues(TorchFunctionMode):
 
     def _is_mask(self, part: Any) -> bool:
         return is_mask(part) and part in self.values
-
-    def _is_chosen(self, x: torch.Tensor, index: Any) -> bool:
-        """Whether it is what a mask takes that has no known values."""
-        return is_mask(index) and index not in self.values and fits(x.shape, (index,))
 
     def _taken(self, mask: torch.Tensor, shape: torch.Size) -> list[torch.Tensor]:
         with values_alone():

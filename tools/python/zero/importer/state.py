@@ -357,7 +357,8 @@ class Steps:
                 result = run(module, batch, state)
         finally:
             state.put_back()
-        if not self.again and not self.changes:  # A second step tells as well.
+        # A second step tells as well.
+        if not self.again and not self.changes and not self.other:
             if self._called_again(module, batch):
                 # A table that a function keeps is not computed again, and what goes to and fro
                 # is the first again.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import sys
+import types
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Callable, Iterator, NoReturn
@@ -115,10 +116,18 @@ def of_constant(tensor: torch.Tensor) -> str:
 def line_of_user() -> tuple[str, int] | None:
     """None for what the import itself calls."""
     frame = sys._getframe(3)
-    while frame.f_code.co_filename.startswith((TORCH, "<")):
+    while is_of_pytorch(frame):
         frame = frame.f_back
     file = frame.f_code.co_filename
     return None if file.startswith(PACKAGE) else (file, frame.f_lineno)
+
+
+def is_of_pytorch(frame: types.FrameType) -> bool:
+    """Or of code that it has generated, which is no file's; nor is what is typed in."""
+    file = frame.f_code.co_filename
+    return file.startswith(TORCH) or (
+        file.startswith("<") and frame.f_globals.get("__name__") != "__main__"
+    )
 
 
 @contextmanager
@@ -143,6 +152,11 @@ class Difference:
 
     first: Noted | None
     second: Noted | None
+
+    @property
+    def is_of_words(self) -> bool:
+        """Whether both ask for the same, of other numbers."""
+        return bool(self.first and self.second) and self.first.name == self.second.name
 
     def refuse(self, cause: Exception | None = None) -> NoReturn:
         at = self.first or self.second

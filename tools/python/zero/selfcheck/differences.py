@@ -145,8 +145,10 @@ def is_noise(pair: Pair, precise: dict, others: list[dict], scales: dict[str, fl
     exact = precise[pair.key]
     noise = max(distance(known[pair.key], exact) for known in others)
     elements = max(pair.wanted.numel(), 1) ** 0.5
-    if vanishes(norm([exact]), noise):
-        return distance(pair.found, exact) <= OF_NOTHING * noise + LOSS_FLOOR
+    # At other weights what is 0 at a kink need not be rounding.
+    rounding = distance(others[0][pair.key], exact)
+    if vanishes(norm([exact]), rounding):
+        return distance(pair.found, exact) <= OF_NOTHING * rounding + tolerance(pair, scales)
     if noise > NOISE_LIMIT * max(norm([exact]), 0.01 * scales[pair.kind] * elements):
         return False
     return distance(pair.found, exact) <= OF_NOISE * noise + tolerance(pair, scales)

@@ -233,6 +233,8 @@ def learning_rate(module: nn.Module, update: Update, precise: Callable[[], Refer
     elements = sum(weight.numel() for weight in weights)
     size = max(norm(weights), 0.01 * elements**0.5)
     slope = norm(update.gradients.values())
+    if slope == 0:
+        return 1e-3
     if slope < SMALL_GRADIENT * size and vanishes(norm(gradients_in(precise())), slope):
         return 1e-3
     rate = 0.01 * size / slope
@@ -246,7 +248,7 @@ def gradients_in(reference: Reference) -> Iterable[torch.Tensor]:
 def vanishes(exact: float, rounded: float) -> bool:
     """Whether a norm is one of rounding alone: it shrinks with the precision, from f32, where it
     is `rounded`, to f64."""
-    return exact <= VANISHING * rounded
+    return 0 < rounded and exact <= VANISHING * rounded
 
 
 def move(module: nn.Module, part: float, seed: int) -> None:
