@@ -399,7 +399,10 @@ def VerifyValues : Pass<"zero-verify-values", "::mlir::ModuleOp"> {
 
     - Needs: a model or a schedule, on a mesh.
     - Leaves: the same. `zero-verify-schedule` verifies this as well.
-    - Not done here: values along the axes that have samples of their own.
+    - Not done here: values along the axes that have samples of their own. Types are of
+      one rank's parts: where a rank has one index of several dimensions, or adds up what
+      is the same along its indices, what reads a value says which of the dimensions is
+      cut, and whether the sum is a term.
   }];
   let options = [
     Option<"isInternal", "internal", "bool", "false",
