@@ -265,7 +265,7 @@ checkMachine(const TrainConfig &config,
   std::string error;
   if (succeeded(readMachine(config.machine, error)))
     return success();
-  return emitError() << "zero.machine: " << error;
+  return emitError() << error;
 }
 
 /// Reads a limit of memory, which no configuration file has.
