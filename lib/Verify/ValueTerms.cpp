@@ -85,7 +85,8 @@ FailureOr<States> verify::applyReadings(
   auto read = [&](ArrayRef<size_t> indices) {
     States terms(operands);
     for (size_t index : indices)
-      terms[index] = *operands[index].asTerm();
+      if (std::optional<State> term = operands[index].asTerm())
+        terms[index] = *term;
     return std::pair(apply(terms, /*at=*/nullptr), terms);
   };
   FailureOr<States> results = apply(operands, /*at=*/nullptr);
