@@ -38,23 +38,13 @@ static bool isOneBlock(const Layout &layout, ArrayRef<int64_t> shape) {
          ArrayRef(layout.blocks.sizes) == shape.slice(layout.dim, 1);
 }
 
-static void addLayout(SmallVectorImpl<Layout> &layouts, unsigned dim,
-                      int64_t size) {
-  Layout layout;
-  layout.dim = dim;
-  layout.blocks.sizes.push_back(size);
-  if (!llvm::is_contained(layouts, layout))
-    layouts.push_back(layout);
-}
-
 /// What comes of the ranks of another axis, and is in front, may be in one
 /// block with the one that a rank has.
-static void addFront(SmallVectorImpl<Layout> &layouts,
-                     ArrayRef<int64_t> shape) {
-  if (llvm::any_of(layouts, [&](const Layout &layout) {
+static void addFront(State &state, ArrayRef<int64_t> shape) {
+  if (llvm::any_of(state.layouts, [&](const Layout &layout) {
         return layout.dim != 0 && isOneBlock(layout, shape);
       }))
-    addLayout(layouts, /*dim=*/0, shape[0]);
+    state.addLayout(/*dim=*/0, shape[0]);
 }
 
 /// The blocks of what is cut, in elements.
@@ -80,7 +70,7 @@ LogicalResult Values::gatherOther(StartAllGatherOp op, State state) {
     ++repeat.first;
   SmallVector<int64_t> shape{op.getOver().getSize()};
   llvm::append_range(shape, op.getTensorType().getShape());
-  addFront(state.layouts, shape);
+  addFront(state, shape);
   give(op.getPending(), state);
   return success();
 }
@@ -162,34 +152,31 @@ static State samplesSent(AllToAllOp op, const State &state) {
   return sent;
 }
 
-/// What ranks have behind an exchange of the rows of `value` over another axis:
-/// where all rows were one block of what is cut, one of them, of any dimension
-/// of one index.
-static SmallVector<Layout, 1> layoutsBehind(Value value, const State &state) {
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
-  SmallVector<Layout, 1> behind;
-  for (const Layout &layout : state.layouts)
-    if (layout.dim != 0)
-      behind.push_back(layout);
-  if (llvm::any_of(state.layouts, [&](const Layout &layout) {
-        return layout.dim == 0 && isOneBlock(layout, shape);
+/// Sets what ranks have behind an exchange of the rows of `value` over another
+/// axis: where all rows were one block of what is cut, one of them.
+static void moveBehind(State &state, Value value) {
+  ArrayRef<int64_t> shape = shapeOf(value);
+  SmallVector<Layout, 1> before = std::move(state.layouts);
+  state.layouts.clear();
+  llvm::copy_if(before, std::back_inserter(state.layouts),
+                [](const Layout &layout) { return !isInFront(layout); });
+  if (llvm::any_of(before, [&](const Layout &layout) {
+        return isInFront(layout) && isOneBlock(layout, shape);
       }))
-    for (unsigned dim = 1; dim < shape.size(); ++dim)
-      if (shape[dim] == 1)
-        addLayout(behind, dim, /*size=*/1);
-  addFront(behind, shape);
-  return behind;
+    state.addUnits(shape);
+  addFront(state, shape);
 }
 
 /// Rows go to the ranks of another axis.
 LogicalResult Values::exchangeOther(AllToAllOp op, State state) {
-  SmallVector<Layout, 1> kept = layoutsBehind(op.getValue(), state);
+  State behind = state;
+  moveBehind(behind, op.getValue());
   if (state.kind == State::Gathered || state.isOwn ||
-      (kept.empty() && !state.layouts.empty()))
+      (behind.layouts.empty() && !state.layouts.empty()))
     return op.emitOpError("exchanges rows over ")
            << op.getOver() << " of what is over " << axis << ' '
            << describe(state) << "; wanted all rows on each rank";
-  state.layouts = std::move(kept);
+  state = behind;
   state.uniform &= ~uint64_t(1);
   state.dropRepeats(0);
   give(op.getPending(), state);

@@ -152,22 +152,6 @@ static void makeOwn(SliceValueOp op, const State &whole, State &part) {
       part.numbers.push_back(number.getSExtValue());
 }
 
-/// Of rows in the front, all of one block of what is cut, one is left: it may
-/// be of any dimension of one index.
-static void addUnits(State &state, Value value) {
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
-  if (shape.front() != 1 ||
-      llvm::none_of(state.layouts,
-                    [](const Layout &layout) { return layout.dim == 0; }))
-    return;
-  for (unsigned dim = 1; dim < shape.size(); ++dim)
-    if (shape[dim] == 1) {
-      Layout &unit = state.layouts.emplace_back();
-      unit.dim = dim;
-      unit.blocks.sizes.push_back(1);
-    }
-}
-
 LogicalResult Values::visitSlice(SliceValueOp op) {
   if (failed(checkGroup(op, op.getCut().getOver())))
     return failure();
@@ -193,8 +177,11 @@ LogicalResult Values::visitSlice(SliceValueOp op) {
     state = part;
   } else if (failed(scaleLayouts(op, state, op.getCut(), /*isWhole=*/true))) {
     return failure();
-  } else if (op.getCut().getDim() == 0) {
-    addUnits(state, op.getResult());
+  } else if (shapeOf(op.getResult()).take_front() == ArrayRef<int64_t>(1) &&
+             op.getCut().getDim() == 0 &&
+             llvm::any_of(state.layouts, isInFront)) {
+    // Of rows in the front, all of one block of what is cut, one is left.
+    state.addUnits(shapeOf(op.getResult()));
   }
   give(op.getResult(), state);
   return success();

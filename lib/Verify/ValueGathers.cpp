@@ -14,10 +14,6 @@ using namespace mlir;
 using namespace mlir::zero;
 using namespace mlir::zero::verify;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 /// How far the indices of dimension `dim` are apart.
 static int64_t strideOf(ArrayRef<int64_t> shape, int64_t dim) {
   return llvm::product_of(shape.drop_front(dim + 1));

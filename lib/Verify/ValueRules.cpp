@@ -161,8 +161,7 @@ static void addReading(State &state, const State &other) {
   }
   state.mayBeTerm |= other.kind == State::Term && state.kind == State::Cut;
   for (const Layout &layout : other.layouts)
-    if (!llvm::is_contained(state.layouts, layout))
-      state.layouts.push_back(layout);
+    state.addLayout(layout);
 }
 
 /// The results of one way to read all operands.

@@ -8,6 +8,10 @@ namespace mlir::zero::verify {
 
 using States = SmallVector<State, 2>;
 
+inline ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
 /// What the ranks of `over` have of the results of `op`, which has `factors`;
 /// an error at `at`, if there is one, where they would be no parts of one
 /// computation.

@@ -86,9 +86,9 @@ struct State {
   bool isOfSamples = false;
 
   /// Gathered: how far it is from the element of one rank to that of the next,
-  /// and the blocks, in elements, that are in order.
-  /// What is sliced next has the `stride` as well, where ranks were brought to
-  /// the front, and what is its own the blocks.
+  /// and the blocks, in elements, that are in order. What is sliced next has
+  /// the `stride` as well, where ranks were brought to the front, and what is
+  /// its own the blocks.
   int64_t stride = 0;
   /// Of what is sent: the dimension that came to the front by `stride`.
   size_t front = 0;
@@ -126,6 +126,23 @@ struct State {
     terms.stride = mayBeTerms;
     terms.isTrained = isTrained;
     return terms;
+  }
+  /// One more way in which it may be cut.
+  void addLayout(const Layout &layout) {
+    if (!llvm::is_contained(layouts, layout))
+      layouts.push_back(layout);
+  }
+  void addLayout(unsigned dim, int64_t size) {
+    Layout layout;
+    layout.dim = dim;
+    layout.blocks.sizes.push_back(size);
+    addLayout(layout);
+  }
+  /// What was in front may be of any other dimension of one index.
+  void addUnits(ArrayRef<int64_t> shape) {
+    for (unsigned dim = 1; dim < shape.size(); ++dim)
+      if (shape[dim] == 1)
+        addLayout(dim, /*size=*/1);
   }
   static State none() { return of(None); }
   static State of(Kind kind) {

@@ -101,8 +101,10 @@ FailureOr<States> verify::applyReadings(
     return terms;
   }
   if (!givesTerm(terms)) {
-    for (State &state : operands)
-      state.mayBeTerm = state.mayBeTerms = 0;
+    for (State &state : operands) {
+      state.mayBeTerm = false;
+      state.mayBeTerms = 0;
+    }
     return results;
   }
   for (auto [state, term] : llvm::zip_equal(*results, *terms))

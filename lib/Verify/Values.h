@@ -83,6 +83,8 @@ private:
   DenseMap<StringAttr, State> stash; ///< by name
 };
 
+inline bool isInFront(const Layout &layout) { return layout.dim == 0; }
+
 /// How far the indices of a dimension are apart, in elements.
 inline int64_t strideOf(Value value, unsigned dim) {
   return llvm::product_of(

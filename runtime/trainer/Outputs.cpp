@@ -49,13 +49,18 @@ std::vector<Named> given(std::vector<Named> all) {
   return some;
 }
 
+/// The checkpoints in the folder of --checkpoint; none of "".
+std::vector<std::string> ownCheckpoints(const std::string &folder) {
+  return folder.empty() ? std::vector<std::string>()
+                        : checkpointFolders(folder);
+}
+
 /// Throws where an output is a file of a checkpoint, or would be beside some:
 /// a checkpoint's folder goes with all that is in it. `folder` is that of
 /// --checkpoint, or "".
 void checkBesideCheckpoints(const Named &output, const std::string &folder) {
-  const std::vector<std::string> own =
-      folder.empty() ? std::vector<std::string>() : checkpointFolders(folder);
-  const std::string place = replacedCheckpoint(output.path, own);
+  const std::string place =
+      replacedCheckpoint(output.path, ownCheckpoints(folder));
   const std::string begin =
       std::string(output.name) + " '" + output.path + "' would replace ";
   if (!place.empty())
@@ -70,8 +75,7 @@ void checkBesideCheckpoints(const Named &output, const std::string &folder) {
 /// Throws where a folder that is written to is that of a checkpoint.
 void checkNoCheckpoint(const Named &output, const std::string &folder) {
   const std::string place = replacedCheckpoint(
-      inFolder(output.path, "of a rank"),
-      folder.empty() ? std::vector<std::string>() : checkpointFolders(folder));
+      inFolder(output.path, "of a rank"), ownCheckpoints(folder));
   if (!place.empty())
     throw UsageError(std::string(output.name) + " '" + output.path +
                      "' is the folder of the checkpoint " + place +
