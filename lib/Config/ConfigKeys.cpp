@@ -127,6 +127,8 @@ std::string mlir::zero::describeType(const ConfigKey &key) {
     return "two numbers from 0 to below 1";
   case KeyType::Sizes:
     return "an array of integers of 0 or more";
+  case KeyType::Texts:
+    return "an array of strings";
   case KeyType::Text:
     return "a string";
   case KeyType::Choice:
@@ -157,6 +159,13 @@ static bool isSizes(const json::Value &value) {
   const json::Array *array = value.getAsArray();
   return array && llvm::all_of(*array, [](const json::Value &each) {
            return isIntegerFrom(each, 0, kAnyNumber);
+         });
+}
+
+static bool isTexts(const json::Value &value) {
+  const json::Array *array = value.getAsArray();
+  return array && llvm::all_of(*array, [](const json::Value &each) {
+           return each.getAsString().has_value();
          });
 }
 
@@ -192,6 +201,8 @@ bool mlir::zero::hasType(const ConfigKey &key, const json::Value &value) {
     return isBetas(value);
   case KeyType::Sizes:
     return isSizes(value);
+  case KeyType::Texts:
+    return isTexts(value);
   case KeyType::Text:
     return value.getAsString().has_value();
   case KeyType::Choice:

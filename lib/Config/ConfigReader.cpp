@@ -276,6 +276,15 @@ void ConfigReader::readSharding() {
   }
 }
 
+static std::vector<std::string> textsOf(const json::Array *array) {
+  std::vector<std::string> texts;
+  if (array)
+    for (const json::Value &each : *array)
+      if (std::optional<StringRef> text = each.getAsString())
+        texts.push_back(text->str());
+  return texts;
+}
+
 void ConfigReader::readGroups() {
   const json::Object *block = root.getObject("zero");
   const json::Object *groups =
@@ -296,7 +305,8 @@ void ConfigReader::readGroups() {
       continue;
     config.parameterGroups.push_back(
         {name, withoutSignOfZero(group->getNumber("lr")),
-         withoutSignOfZero(group->getNumber("weight_decay"))});
+         withoutSignOfZero(group->getNumber("weight_decay")),
+         textsOf(group->getArray("parameters"))});
   }
 }
 

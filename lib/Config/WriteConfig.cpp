@@ -42,6 +42,8 @@ static void writeGroup(OStream &json, const ParameterGroupConfig &group) {
     json.attribute("lr", *group.learningRate);
   if (group.weightDecay)
     json.attribute("weight_decay", *group.weightDecay);
+  if (!group.parameters.empty())
+    json.attribute("parameters", json::Array(group.parameters));
 }
 
 /// Writes the block where `config` has names for it; false: `path` is none.

@@ -1,5 +1,7 @@
 //===- Configure.cpp - write the configuration into the module ------------===//
 
+#include "ConfigureParameters.h"
+
 #include "zero/Dialect/Zero/Zero.h"
 #include "zero/Transforms/Passes.h"
 #include "zero/Transforms/Pipeline.h"
@@ -7,7 +9,6 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/GlobPattern.h"
 
 namespace mlir::zero {
 #define GEN_PASS_DEF_CONFIGURE
@@ -30,7 +31,6 @@ struct Configure : public zero::impl::ConfigureBase<Configure> {
 private:
   FailureOr<TrainConfig> resolve();
   LogicalResult verifyModel(const TrainConfig &resolved);
-  LogicalResult writeSharding(const TrainConfig &resolved);
   Attribute makeOptimizer(const TrainConfig &resolved, StringRef group);
 
   /// Given by the caller; otherwise `settings` says what to do.
@@ -52,43 +52,6 @@ FailureOr<TrainConfig> Configure::resolve() {
   if (!options)
     return emitError(getOperation().getLoc()) << error, failure();
   return options->resolve(getOperation());
-}
-
-/// What the configuration says of dimensions stands at the parameters.
-LogicalResult Configure::writeSharding(const TrainConfig &resolved) {
-  Builder builder(&getContext());
-  DenseMap<ParameterOp, StringRef> said;
-  for (const auto &[name, dim] : resolved.sharding) {
-    llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(name);
-    if (!pattern)
-      return emitError(getOperation().getLoc())
-             << "zero.sharding has the pattern '" << name
-             << "': " << toString(pattern.takeError());
-    bool isKnown = false;
-    for (ParameterOp parameter : getOperation().getOps<ParameterOp>()) {
-      if (!pattern->match(parameter.getSymName()))
-        continue;
-      isKnown = true;
-      int64_t rank = parameter.getTensorType().getRank();
-      if (dim >= rank)
-        return parameter.emitError()
-               << "zero.sharding cuts dimension " << dim << " of @"
-               << parameter.getSymName() << ", which has " << rank;
-      auto [other, isNew] = said.try_emplace(parameter, name);
-      if (!isNew && parameter.getSharding() != dim)
-        return parameter.emitError()
-               << "zero.sharding says of @" << parameter.getSymName()
-               << " one thing by '" << other->second << "' and another by '"
-               << name << "'; leave one of them out";
-      parameter->setAttr(ParameterOp::getShardingName(),
-                         builder.getI64IntegerAttr(dim));
-    }
-    if (!isKnown)
-      return emitError(getOperation().getLoc())
-             << "zero.sharding names '" << name
-             << "', and no parameter of the model has such a name";
-  }
-  return success();
 }
 
 /// A model's own 16 bits stay.
@@ -155,7 +118,8 @@ LogicalResult Configure::verifyModel(const TrainConfig &resolved) {
     if (!groups.contains(group.name))
       return emitError(getOperation().getLoc())
              << "the configuration names the parameter group '" << group.name
-             << "', but no parameter of the model is in it";
+             << "', but no parameter of the model is in it: give patterns of "
+                "names as its 'parameters'";
   return success();
 }
 
@@ -371,8 +335,9 @@ void mlir::zero::setTraining(ModuleOp module, const TrainConfig &config) {
 
 void Configure::runOnOperation() {
   FailureOr<TrainConfig> resolved = resolve();
-  if (failed(resolved) || failed(verifyModel(*resolved)) ||
-      failed(writeSharding(*resolved)))
+  if (failed(resolved) || failed(writeGroups(getOperation(), *resolved)) ||
+      failed(verifyModel(*resolved)) ||
+      failed(writeSharding(getOperation(), *resolved)))
     return signalPassFailure();
   StepOp step = *getOperation().getOps<StepOp>().begin();
   remarkOnSharedInputs(step);

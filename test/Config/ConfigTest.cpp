@@ -245,7 +245,7 @@ TEST(Config, OurBlock) {
     "deterministic": true, "split_master": true, "layout": "contiguous", "alignment": 64,
     "parameter_groups": {
       "no_decay": {"weight_decay": 0},
-      "head.slow": {"lr": 1e-5},
+      "head.slow": {"lr": 1e-5, "parameters": ["head.*", "norm.w"]},
       "a": {}
     }})");
   EXPECT_TRUE(config.deterministic);
@@ -259,7 +259,10 @@ TEST(Config, OurBlock) {
   EXPECT_FALSE(config.parameterGroups[0].learningRate.has_value());
   EXPECT_EQ(config.parameterGroups[1].name, "head.slow");
   EXPECT_EQ(config.parameterGroups[1].learningRate, 1e-5);
+  EXPECT_EQ(config.parameterGroups[1].parameters,
+            (std::vector<std::string>{"head.*", "norm.w"}));
   EXPECT_EQ(config.parameterGroups[2].name, "a");
+  EXPECT_TRUE(config.parameterGroups[2].parameters.empty());
 }
 
 TEST(Config, AutoReadsAsAbsent) {

@@ -150,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(
              "checkpoint_activations": {"every": 2,
                "layers": [1, 4], "policy": "cheap", "offload": true},
              "parameter_groups": {"z": {"lr": 0.5}, "a": {"weight_decay": 2},
-               "empty": {}}})",
+               "named": {"parameters": ["a.*", "b"]}, "empty": {}}})",
         R"("gradient_accumulation_steps": 2, "bf16": {"enabled": true},
            "communication_data_type": "fp32",
            "zero_optimization": {"stage": 1, "allgather_bucket_size": 12},

@@ -84,6 +84,9 @@ struct ParameterGroupConfig {
   std::string name;
   std::optional<double> learningRate;
   std::optional<double> weightDecay;
+  /// Patterns of the names of parameters that are in the group, wherever the
+  /// model has them; empty: those that carry its name.
+  std::vector<std::string> parameters;
 };
 
 using SchedulerType = zrt::ScheduleKind;

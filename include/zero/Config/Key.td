@@ -33,6 +33,7 @@ def Positive : KeyType<"double", 1>;          // number above 0
 def Fraction : KeyType<"double">;             // number in [0, 1)
 def Betas : KeyType;                          // two numbers in [0, 1)
 def Sizes : KeyType<"std::vector<int64_t>">;  // array of integers, 0 or more
+def Texts : KeyType;                           // array of strings
 def Text : KeyType<"std::string">;            // any string
 def Choice : KeyType<"std::string">;          // one of `choices`
 def Any : KeyType;                            // anything

@@ -167,10 +167,14 @@ def : Key<"zero.checkpoint_activations.offload", Bool, "false",
     "copy what is kept to host memory, and back before the backward pass needs it">,
     Field<Checkpoint, "offload">, Searched;
 def : Key<"zero.parameter_groups", Object, "null",
-    "settings of the parameter groups that the model declares">;
+    "parameter groups: those that the model declares, and those of which `parameters` "
+    "names the members">;
 def : Key<"zero.parameter_groups.*", Object, "null",
     "settings of one group; absent ones are the optimizer's">;
 def : Key<"zero.parameter_groups.*.lr", NonNegative, "null",
     "learning rate of the group">;
 def : Key<"zero.parameter_groups.*.weight_decay", NonNegative, "null",
     "weight decay of the group">;
+def : Key<"zero.parameter_groups.*.parameters", Texts, "[]",
+    "patterns of the names of the parameters that are in the group, such as `head.*`, in "
+    "the place of the group that the model says">;
