@@ -205,6 +205,9 @@ LogicalResult Translator::translateParameters() {
     to.init = toInitializer(from.getInit());
     to.trainable = partition.isTrainable();
     to.partition = partitionNumbers.lookup(partition.getSymName());
+    // What a partition trains is of one group.
+    if (to.trainable && !from.getAverage())
+      program.partitions[to.partition].optimizer.group = from.getGroup().str();
     to.memberOffset = state.getMember(from.getSymNameAttr()).getOffset();
     if (partition.getQuantized())
       to.packedOffset = state.getPackedOffset(partition, to.memberOffset);

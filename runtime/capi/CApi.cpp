@@ -415,14 +415,30 @@ zero_status zero_run_update(zero_run *run, zero_update *update) {
   });
 }
 
+/// What `rate` says; below 0, the schedule's. Updates take it as f32.
+static std::optional<double> rateOf(double rate) {
+  if (!std::isfinite(float(rate)))
+    throw ArgumentError("the learning rate is " + std::to_string(rate) +
+                        ", wanted a number of 0 or more that f32 holds, or "
+                        "one below 0 for the schedule's");
+  return rate < 0 ? std::nullopt : std::optional(rate);
+}
+
 zero_status zero_run_set_learning_rate(zero_run *run, double rate) {
+  return withRun(
+      run, [&](Session &session) { session.setLearningRate(rateOf(rate)); });
+}
+
+zero_status zero_run_set_learning_rates(zero_run *run,
+                                        const zero_group_rate *rates,
+                                        size_t count) {
   return withRun(run, [&](Session &session) {
-    // Updates take it as f32.
-    if (!std::isfinite(float(rate)))
-      throw ArgumentError("the learning rate is " + std::to_string(rate) +
-                          ", wanted a number of 0 or more that f32 holds, or "
-                          "one below 0 for the schedule's");
-    session.setLearningRate(rate < 0 ? std::nullopt : std::optional(rate));
+    std::map<std::string, std::optional<double>> byGroup;
+    for (size_t i = 0; i < count; ++i) {
+      const zero_group_rate &each = (&required(rates, "the list of rates"))[i];
+      byGroup[&required(each.group, "the name of a group")] = rateOf(each.rate);
+    }
+    session.setLearningRates(byGroup);
   });
 }
 

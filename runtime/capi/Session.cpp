@@ -11,6 +11,7 @@
 #include "state/Initialize.h"
 
 #include <limits>
+#include <set>
 #include <utility>
 
 using namespace zrt;
@@ -240,6 +241,24 @@ void Session::setLearningRate(std::optional<double> rate) {
   checkIdle();
   for (const std::unique_ptr<Rank> &each : ranks)
     each->trainer->fixLearningRate(rate);
+}
+
+void Session::setLearningRates(
+    const std::map<std::string, std::optional<double>> &rates) {
+  checkIdle();
+  std::set<std::string> groups; // stages of a pipeline have different ones
+  for (const std::unique_ptr<Rank> &each : ranks)
+    groups.merge(each->trainer->groups());
+  std::string known;
+  for (const std::string &name : groups)
+    known += (known.empty() ? "'" : ", '") + name + "'";
+  for (const auto &[group, rate] : rates)
+    if (!groups.count(group))
+      throw ArgumentError("no parameter that is trained is in a group '" +
+                          group + "': give one of " + known);
+  for (const std::unique_ptr<Rank> &each : ranks)
+    for (const auto &[group, rate] : rates)
+      each->trainer->fixLearningRate(rate, &group);
 }
 
 int64_t Session::updates() const { return ranks.front()->trainer->updates(); }

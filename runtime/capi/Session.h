@@ -96,9 +96,13 @@ public:
   /// run: a line each.
   std::string takeNotices() { return std::exchange(notices, ""); }
 
-  /// The learning rate of all groups from the next update on; nothing: that of
-  /// the schedule again.
+  /// The learning rate of all parameter groups from the next update on;
+  /// nothing: that of the schedule again.
   void setLearningRate(std::optional<double> rate);
+  /// The same of some of them, by name. Throws ArgumentError, and sets none,
+  /// where there is no such group.
+  void setLearningRates(
+      const std::map<std::string, std::optional<double>> &rates);
 
   /// Updates begun, and the position of the next one's first sample.
   int64_t updates() const;

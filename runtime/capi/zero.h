@@ -33,7 +33,7 @@ extern "C" {
 
 /* Grows when functions or fields are added. A library can do what a caller of
  * an earlier version wants. */
-#define ZERO_API_VERSION 8
+#define ZERO_API_VERSION 9
 
 typedef enum zero_status {
   ZERO_OK = 0,
@@ -243,6 +243,17 @@ zero_status zero_run_backward_gradients(zero_run *run, const zero_array *arrays,
  * place of the schedule's; below 0: the schedule's again. Checkpoints do not
  * have it. */
 zero_status zero_run_set_learning_rate(zero_run *run, double rate);
+
+typedef struct zero_group_rate {
+  const char *group; /* a parameter group's name */
+  double rate;
+} zero_group_rate;
+
+/* The same for some parameter groups, since version 9; others stay as they
+ * are. Where one of the names is no group, none is set. */
+zero_status zero_run_set_learning_rates(zero_run *run,
+                                        const zero_group_rate *rates,
+                                        size_t count);
 
 /* How many updates were begun, those before a checkpoint that was loaded
  * included, and the position, in the sequence of epochs, of the first sample

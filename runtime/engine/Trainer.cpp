@@ -74,21 +74,37 @@ double readScalar(Backend &backend, const Output &output) {
 Trainer::Trainer(const Program &program, Backend &backend,
                  Communicator &communicator, const Batches *batches)
     : program(program), backend(backend), communicator(communicator),
-      batches(batches), learningRates(program.partitions.size()) {
+      batches(batches), learningRates(program.partitions.size()),
+      fixedRates(program.partitions.size()) {
   if (program.partitions.size() > kMaxGroups)
     throw std::runtime_error(
         "the program has " + std::to_string(program.partitions.size()) +
         " partitions, " + std::to_string(kMaxGroups) + " are possible");
 }
 
+void Trainer::fixLearningRate(std::optional<double> rate,
+                              const std::string *group) {
+  for (size_t i = 0; i < fixedRates.size(); ++i)
+    if (!group || program.partitions[i].optimizer.group == *group)
+      fixedRates[i] = rate;
+}
+
+std::set<std::string> Trainer::groups() const {
+  std::set<std::string> groups;
+  for (const Partition &partition : program.partitions)
+    if (!partition.optimizer.group.empty())
+      groups.insert(partition.optimizer.group);
+  return groups;
+}
+
 void Trainer::setLearningRates() {
-  if (fixedRate)
-    return std::fill(learningRates.begin(), learningRates.end(),
-                     float(*fixedRate));
   for (size_t i = 0; i < learningRates.size(); ++i)
-    learningRates[i] = float(learningRate(
-        program.training.schedule, program.partitions[i].optimizer.learningRate,
-        backend.control().steps));
+    learningRates[i] =
+        float(fixedRates[i]
+                  ? *fixedRates[i]
+                  : learningRate(program.training.schedule,
+                                 program.partitions[i].optimizer.learningRate,
+                                 backend.control().steps));
 }
 
 UpdateReport Trainer::update() {

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 
 namespace zrt {
 
@@ -72,9 +73,13 @@ public:
   /// Goes on after `updates` updates of an earlier run.
   void startAfter(int64_t updates) { done = updates; }
 
-  /// The learning rate of all partitions from the next update on, in the place
-  /// of the schedule; nothing: the schedule again.
-  void fixLearningRate(std::optional<double> rate) { fixedRate = rate; }
+  /// The learning rate of a parameter group, or of all without one, from the
+  /// next update on, in the place of the schedule; nothing: the schedule again.
+  void fixLearningRate(std::optional<double> rate,
+                       const std::string *group = nullptr);
+
+  /// The parameter groups of what is trained.
+  std::set<std::string> groups() const;
 
   /// Updates begun, skipped ones included.
   int64_t updates() const { return done; }
@@ -92,7 +97,7 @@ private:
   Communicator &communicator;
   const Batches *batches;
   std::vector<float> learningRates; ///< of this update
-  std::optional<double> fixedRate;
+  std::vector<std::optional<double>> fixedRates; ///< by partition
   int64_t done = 0;
 };
 

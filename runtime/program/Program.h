@@ -182,6 +182,8 @@ struct Segment {
 /// from; all else is in the kernels.
 struct Optimizer {
   std::string name; ///< "AdamW"; empty where nothing is trained
+  /// The parameter group; empty where nothing is trained, and for averages.
+  std::string group;
   double learningRate = 1e-3;
   double weightDecay = 0;
 };

@@ -17,7 +17,7 @@ using namespace zrt;
 namespace {
 
 constexpr char kMagic[4] = {'Z', 'R', 'T', 'P'};
-constexpr uint64_t kVersion = 18;
+constexpr uint64_t kVersion = 19;
 
 class Writer {
 public:
@@ -179,7 +179,7 @@ ZRT_FIELDS(Parameter, name, shape, cuts, padding, modelType, computeType, init,
            trainable, partition, memberOffset, packedOffset, location)
 ZRT_FIELDS(FileTensor, name, parameter, digest)
 ZRT_FIELDS(Segment, offset, size)
-ZRT_FIELDS(Optimizer, name, learningRate, weightDecay)
+ZRT_FIELDS(Optimizer, name, group, learningRate, weightDecay)
 ZRT_FIELDS(StateRange, begin, end, buffer)
 ZRT_FIELDS(State, name, type, start, constant, ranges)
 ZRT_FIELDS(Quantization, bits, block)

@@ -69,6 +69,9 @@ static void check_updates(zero_run *run) {
   printf("update %lld\n", (long long)update.update);
   refused(zero_run_set_learning_rate(run, NAN), "rate");
   expect(zero_run_set_learning_rate(run, 0), ZERO_OK, "rate");
+  const zero_group_rate rates[2] = {{"default", 0}, {"head", 1}};
+  refused(zero_run_set_learning_rates(run, rates, 2), "group");
+  expect(zero_run_set_learning_rates(run, rates, 1), ZERO_OK, "rates");
   /* An earlier version's structure ends earlier. */
   zero_update old = {offsetof(zero_update, gradient_norm)};
   old.gradient_norm = -5;

@@ -10,7 +10,7 @@ from ctypes import POINTER, c_char_p, c_double, c_float, c_int32, c_int64, c_siz
 from zero.errors import ArgumentError, Error, StateError
 from zero.files import describe_error
 
-API_VERSION = 8
+API_VERSION = 9
 
 
 class _Sized(ctypes.Structure):
@@ -93,6 +93,10 @@ class Result(ctypes.Structure):
     ]
 
 
+class GroupRate(ctypes.Structure):
+    _fields_ = [("group", c_char_p), ("rate", c_double)]
+
+
 class UpdateInfo(_Sized):
     _fields_ = [
         ("struct_size", c_size_t),
@@ -137,6 +141,7 @@ _FUNCTIONS = {
     "zero_run_backward_gradients": [_RUN, POINTER(Array), c_size_t, POINTER(Gradient), c_size_t],
     "zero_run_update": [_RUN, POINTER(UpdateInfo)],
     "zero_run_set_learning_rate": [_RUN, c_double],
+    "zero_run_set_learning_rates": [_RUN, POINTER(GroupRate), c_size_t],
     "zero_run_position": [_RUN, POINTER(c_int64), POINTER(c_int64)],
     "zero_run_evaluate": [_RUN, POINTER(Array), c_size_t, POINTER(c_double)],
     "zero_run_evaluate_outputs": [

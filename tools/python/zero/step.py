@@ -6,12 +6,12 @@ import ctypes
 import os
 import tempfile
 import warnings
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Iterable, Iterator, Mapping, Sequence, Union
 
 import numpy
 
-from zero.arrays import NAMES, View, as_floats, number_in, room_for, values_of, whole_number
+from zero.arrays import NAMES, View, as_floats, room_for, values_of, whole_number
 from zero.batches import BatchForm
 from zero.checkpoints import (
     CheckpointError,
@@ -38,10 +38,10 @@ from zero.locks import OfProcess
 from zero.names import nearest
 from zero.prediction import Completed
 from zero.progress import Progress
+from zero.rates import rate_of, rates_of
 from zero.skips import Skips
 from zero.states import parameters_in, set_all
 
-LARGEST = float(numpy.finfo(numpy.float32).max)
 Batch = Union[Mapping[str, Any], Sequence[Mapping[str, Any]]]
 Data = Union[Mapping[str, Any], str, os.PathLike, Iterable[Batch]]
 
@@ -317,17 +317,14 @@ class Step:
             if empty:
                 raise ArgumentError(f"the data has no batch, or ended at update {self.updates}")
 
-    def set_learning_rate(self, rate: float | None) -> None:
-        """The learning rate of all parameter groups from the next update on, in the place
-        of the schedule's; None: the schedule's again. Checkpoints do not have it."""
-        rate = number_in(rate)
-        is_number = isinstance(rate, Real) and not isinstance(rate, bool)
-        if rate is not None and not (is_number and 0 <= rate <= LARGEST):
-            raise ArgumentError(
-                f"the learning rate is {rate!r}, wanted a number from 0 to {LARGEST:.3g}, the "
-                "largest of f32"
-            )
-        self._call("zero_run_set_learning_rate", -1.0 if rate is None else rate)
+    def set_learning_rate(self, rate: float | None | Mapping[str, float | None]) -> None:
+        """The learning rate from the next update on, in the place of the schedule's: of all
+        parameter groups, or of those that a mapping names. None: the schedule's again.
+        Checkpoints do not have it."""
+        if not isinstance(rate, Mapping):
+            return self._call("zero_run_set_learning_rate", rate_of(rate))
+        rates = rates_of(rate)
+        self._call("zero_run_set_learning_rates", rates, len(rates))
 
     @property
     def updates(self) -> int:
