@@ -52,6 +52,7 @@ def compile(
     batch: Mapping[str, Any] | None = None,
     *,
     config: str | os.PathLike | Mapping | None = None,
+    optimizer: Any = None,
     ranks: int | None = None,
     stage: int | None = None,
     mesh: str | None = None,
@@ -71,8 +72,9 @@ def compile(
     present weights, or an imported model's, are what the run starts from, unless
     `weights` names a safetensors file.
 
-    `config` is a DeepSpeed configuration, its path or a dictionary; `ranks`, `stage`,
-    `mesh` and `deterministic` are zero-compile's flags, and `options` are further ones.
+    `config` is a DeepSpeed configuration, its path or a dictionary; `optimizer` is one of
+    PyTorch over the module's parameters, whose kind, settings and parameter groups are taken
+    in the place of the configuration's; `ranks`, `stage`, `mesh` and `deterministic` are zero-compile's flags, and `options` are further ones.
     `given_gradients` has updates take gradients of micro-batches that the caller gives,
     `step(batch, gradients=...)`: "add" adds them to those of the loss, and with "instead"
     updates compute none, and have no batch.
@@ -94,8 +96,12 @@ def compile(
     with _files_told(), tempfile.TemporaryDirectory(prefix="zero-") as scratch:
         folder = pathlib.Path(scratch)
         module = model
-        model, source, weights = _source_of(model, batch, outputs, weights, folder)
-        compared = _compare(module, batch, model, outputs, check)
+        model = imported = _imported(model, batch, outputs)
+        if optimizer is not None:
+            model, given = _with_optimizer(model, optimizer, config)
+            flags += given
+        source, weights = _saved(model, weights, folder)
+        compared = _compare(module, batch, imported, outputs, check)
         library = os.fspath(output or folder / "step.so")
         command = [find_tool("zero-compile"), source, "--emit=shared", "-o", library]
         if config is not None:
@@ -140,7 +146,8 @@ def _check_options(given: Mapping[str, Any]) -> None:
         if name not in known:
             raise ArgumentError(
                 f"compile has no option '{name}'{nearest(name, known)}: give one of "
-                f"{', '.join(known)}; the optimizer is a key of the configuration"
+                f"{', '.join(known)}; what the optimizer does is said by the "
+                "configuration, or by `optimizer`"
             )
 
 
@@ -190,7 +197,7 @@ def _parted(text: str) -> tuple[str, str]:
 
 def _compare(module, batch, model, outputs, check: bool | None) -> str:
     """Compares a module with the model that was imported from it; what was compared."""
-    if model is None or model is module:
+    if model is module:
         if check:
             raise Error(
                 "check=True compares a module of PyTorch with its import, and this model was "
@@ -204,31 +211,69 @@ def _compare(module, batch, model, outputs, check: bool | None) -> str:
     return (check_model if check else check_if_small)(module, dict(batch), model, outputs)
 
 
-def _source_of(model, batch, outputs, weights, folder: pathlib.Path):
-    """(the imported model or None, the path of the model, the path of its weights)"""
-    if outputs and (isinstance(model, (str, os.PathLike)) or hasattr(model, "text")):
+def _imported(model, batch, outputs):
+    """A module as an imported model; a model, or the path of one, as it is."""
+    is_imported = isinstance(model, (str, os.PathLike)) or hasattr(model, "text")
+    if outputs and is_imported:
         raise Error(
             "a model that is a file or was imported names its outputs itself: leave out `outputs`"
         )
-    if isinstance(model, (str, os.PathLike)):
-        if batch is not None:
-            raise Error("a model that is a file has its own shapes: leave out the batch")
-        return None, os.fspath(model), weights
-    if not hasattr(model, "text"):
-        if batch is None:
-            raise Error("a module is imported with an example micro-batch: give the batch")
-        if not isinstance(batch, Mapping):
-            raise Error(
-                "the batch is a mapping from the names of forward's arguments to tensors, and a "
-                f"{type(batch).__name__} was given: give {{'x': x, 'y': y}}"
-            )
-        from zero.importer import export
+    if isinstance(model, (str, os.PathLike)) and batch is not None:
+        raise Error("a model that is a file has its own shapes: leave out the batch")
+    if is_imported:
+        return model
+    if batch is None:
+        raise Error("a module is imported with an example micro-batch: give the batch")
+    if not isinstance(batch, Mapping):
+        raise Error(
+            "the batch is a mapping from the names of forward's arguments to tensors, and a "
+            f"{type(batch).__name__} was given: give {{'x': x, 'y': y}}"
+        )
+    from zero.importer import export
 
-        model = export(model, dict(batch), outputs=outputs)
+    return export(model, dict(batch), outputs=outputs)
+
+
+def _with_optimizer(model, optimizer, config):
+    """(the model whose parameters are in the optimizer's groups, flags with its settings)"""
+    if isinstance(model, (str, os.PathLike)):
+        raise Error(
+            "the optimizer is of a module's parameters, and the model is a file: say it in the "
+            "configuration"
+        )
+    for key in _given_by(config):
+        raise Error(
+            f"the configuration has '{key}', and an optimizer was given as well: leave one of "
+            "them out"
+        )
+    from zero.optimizers import describe
+
+    described = describe(optimizer, model)
+    return model.in_groups(described.groups), described.flags()
+
+
+def _given_by(config) -> list[str]:
+    """The keys of a configuration that an optimizer of PyTorch stands for."""
+    if config is not None and not isinstance(config, Mapping):
+        try:
+            config = json.loads(pathlib.Path(config).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return []  # zero-compile says what is wrong with it.
+    if not isinstance(config, Mapping):
+        return []
+    zero = config.get("zero")
+    has_groups = isinstance(zero, Mapping) and "parameter_groups" in zero
+    return ["optimizer"] * ("optimizer" in config) + ["zero.parameter_groups"] * has_groups
+
+
+def _saved(model, weights, folder: pathlib.Path):
+    """(the path of the model, the path of its weights)"""
+    if isinstance(model, (str, os.PathLike)):
+        return os.fspath(model), weights
     given = weights is not None
     weights = weights if given else folder / "weights.safetensors"
     model.save(folder / "model.mlir", None if given else weights)
-    return model, str(folder / "model.mlir"), weights
+    return str(folder / "model.mlir"), weights
 
 
 def _plain(value: Any) -> Any:

@@ -6,8 +6,8 @@ import contextlib
 import os
 import re
 import weakref
-from dataclasses import dataclass, field
-from typing import Any, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Callable, Mapping, Sequence
 
 import torch
 from safetensors.torch import save_file
@@ -32,6 +32,7 @@ from zero.importer.surroundings import (
     refuse_modes,
     refuse_shared_memory,
 )
+from zero.importer.text import quoted, symbol
 from zero.locks import OneAtATime
 from zero.memory import is_there
 
@@ -73,6 +74,18 @@ class Model:
             file.write(self.text if weights is None else _pretrained(self.text))
         if weights is not None:
             self.save_weights(weights)
+
+    def in_groups(self, groups: Mapping[str, str]) -> Model:
+        """The same model with the parameters that `groups` has in these optimizer groups, in the
+        place of their own."""
+        by_symbol = {symbol(name): group for name, group in groups.items()}
+        lines = self.text.split("\n")
+        for number, line in enumerate(lines):
+            found = _DECLARED.fullmatch(line)
+            if found and found["symbol"] in by_symbol:
+                group = quoted(by_symbol[found["symbol"]])
+                lines[number] = f"{found['start']} group {group}{found['frozen'] or ''}"
+        return replace(self, text="\n".join(lines))
 
     def save_weights(self, path: str | os.PathLike) -> None:
         """Writes the parameters, each storage once under its first name, with the values that
@@ -121,6 +134,13 @@ class Model:
         with contextlib.suppress(CannotImport):
             self.take_values()
         return {**vars(self), "module": None}
+
+
+# The line of a parameter, of which no average is in a group.
+_DECLARED = re.compile(
+    r'(?P<start>zero\.parameter (?P<symbol>@[\w$.]+|@"[^"]*") : .*?)( group "[^"]*")?'
+    r"(?P<frozen> frozen)?"
+)
 
 
 def _check_form(name: str, now: torch.Tensor | None, before: torch.Tensor) -> None:

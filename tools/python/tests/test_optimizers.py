@@ -1,0 +1,212 @@
+"""Optimizers of PyTorch in the place of the configuration's, and their parameter groups."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import zero
+
+CONFIG = {"gradient_clipping": 0.0}
+KINDS = {
+    "AdamW": lambda groups: torch.optim.AdamW(groups, lr=1e-2, eps=1e-4, betas=(0.8, 0.95)),
+    "Adam": lambda groups: torch.optim.Adam(groups, lr=1e-2, eps=1e-4, weight_decay=0.1),
+    "decoupled": lambda groups: torch.optim.Adam(
+        groups, lr=1e-2, eps=1e-4, weight_decay=0.1, decoupled_weight_decay=True
+    ),
+    "SGD": lambda groups: torch.optim.SGD(groups, lr=0.05, weight_decay=0.1),
+    "Nesterov": lambda groups: torch.optim.SGD(groups, lr=0.05, momentum=0.9, nesterov=True),
+    "Adagrad": lambda groups: torch.optim.Adagrad(groups, lr=0.05, eps=1e-4),
+}
+
+
+class Classifier(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Linear(8, 8))
+        self.head = nn.Linear(8, 4)
+
+    def forward(self, x, y):
+        return F.cross_entropy(self.head(self.body(x)), y)
+
+
+def batches(count: int) -> list[dict[str, torch.Tensor]]:
+    random = torch.Generator().manual_seed(2)
+    return [
+        {
+            "x": torch.randn(8, 6, generator=random),
+            "y": torch.randint(4, (8,), generator=random),
+        }
+        for _ in range(count)
+    ]
+
+
+def groups_of(module: nn.Module) -> list[dict]:
+    """A slow body, whose biases are not decayed, and a head at the optimizer's rate."""
+    body = dict(module.body.named_parameters())
+    return [
+        {"params": [p for p in body.values() if p.dim() > 1], "lr": 2e-3, "weight_decay": 0.3},
+        {"params": [p for p in body.values() if p.dim() == 1], "lr": 2e-3, "weight_decay": 0.0},
+        {"params": list(module.head.parameters()), "name": "head"},
+    ]
+
+
+def a_module() -> Classifier:
+    torch.manual_seed(1)
+    return Classifier()
+
+
+def assert_trained_alike(step: zero.Step, module: nn.Module) -> None:
+    for name, parameter in module.named_parameters():
+        found = torch.from_numpy(step.parameter(name))
+        torch.testing.assert_close(found, parameter.detach(), rtol=2e-4, atol=2e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_trains_as_pytorch_does(kind):
+    """Each group has its own learning rate and weight decay, of biases as of matrices."""
+    module = a_module()
+    twin = copy.deepcopy(module)
+    optimizer = KINDS[kind](groups_of(twin))
+    with zero.compile(
+        module, batches(1)[0], config=CONFIG, optimizer=KINDS[kind](groups_of(module))
+    ) as step:
+        for batch in batches(5):
+            optimizer.zero_grad()
+            loss = twin(**batch)
+            loss.backward()
+            optimizer.step()
+            assert step(batch) == pytest.approx(loss.item(), rel=1e-5)
+        assert_trained_alike(step, twin)
+
+
+def test_one_group_decays_all_of_it():
+    module = a_module()
+    twin = copy.deepcopy(module)
+    optimizer = torch.optim.SGD(twin.parameters(), lr=0.1, weight_decay=0.5)
+    given = torch.optim.SGD(module.parameters(), lr=torch.tensor(0.1), weight_decay=0.5)
+    batch = batches(1)[0]
+    with zero.compile(module, batch, config=CONFIG, optimizer=given) as step:
+        twin(**batch).backward()
+        optimizer.step()
+        step(batch)
+        assert_trained_alike(step, twin)
+        assert "weight decay leaves out" not in step.remarks
+
+
+def test_schedule_of_pytorch():
+    """Its rates go to the step by group, over ranks that share the groups."""
+    module = a_module()
+    twin = copy.deepcopy(module)
+    optimizer = torch.optim.SGD(groups_of(twin), lr=0.2)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 4)
+    given = torch.optim.SGD(groups_of(module), lr=0.2)
+    half = {name: value[:4] for name, value in batches(1)[0].items()}
+    module.body[1].eval(), twin.body[1].eval()  # statistics of a batch are of a rank's part
+    with zero.compile(module, half, config=CONFIG, optimizer=given, ranks=2, stage=3) as step:
+        for batch in batches(4):
+            rates = [group["lr"] for group in optimizer.param_groups]
+            step.set_learning_rate(dict(zip(("group0", "group1", "head"), rates)))
+            optimizer.zero_grad()
+            twin(**batch).backward()
+            optimizer.step()
+            schedule.step()
+            step(batch)
+        assert_trained_alike(step, twin)
+        before = step.parameter("head.weight")
+        with pytest.raises(
+            zero.ArgumentError,
+            match="in a group 'heads': give one of 'group0', 'group1', 'head'",
+        ):
+            step.set_learning_rate({"head": 0.5, "heads": 0.5})
+        with pytest.raises(zero.ArgumentError, match="1 is a int, wanted the name of a param"):
+            step.set_learning_rate({1: 0.5})
+        with pytest.raises(zero.ArgumentError, match="the learning rate is 'fast'"):
+            step.set_learning_rate({"head": "fast"})
+        step.set_learning_rate({"head": 0.0})
+        step(batches(1)[0])
+        assert (step.parameter("head.weight") == before).all()
+
+
+def test_an_imported_model_and_frozen_parameters():
+    module = a_module()
+    module.body[0].requires_grad_(False)
+    optimizer = torch.optim.SGD((p for p in module.parameters() if p.requires_grad), lr=0.1)
+    batch = batches(1)[0]
+    model = zero.export(module, batch)
+    before = model.text
+    with zero.compile(model, config=CONFIG, optimizer=optimizer) as step:
+        step(batch)
+        assert (step.parameter("body.0.weight") == module.body[0].weight.numpy()).all()
+        assert (step.parameter("head.bias") != module.head.bias.detach().numpy()).all()
+    assert model.text == before
+
+
+def test_groups_by_patterns_of_the_configuration():
+    module = a_module()
+    config = {
+        "optimizer": {"type": "SGD", "params": {"lr": 0.0}},
+        "zero": {"parameter_groups": {"head": {"lr": 0.1, "parameters": ["head.*"]}}},
+    }
+    batch = batches(1)[0]
+    with zero.compile(module, batch, config=config) as step:
+        step(batch)
+        changed = {
+            name
+            for name, value in module.named_parameters()
+            if (step.parameter(name) != value.detach().numpy()).any()
+        }
+    assert changed == {"head.weight", "head.bias"}
+
+
+def refusals(module):
+    """What is given, with what is said of it."""
+    parameters = list(module.parameters())
+    used = torch.optim.SGD(parameters, lr=0.1, momentum=0.9)
+    used.state[parameters[0]]["momentum_buffer"] = torch.ones(8, 6)
+    hooked = torch.optim.SGD(parameters, lr=0.1)
+    hooked.register_step_post_hook(lambda *_: None)
+    twice = [{"params": [p], "name": "same"} for p in parameters]
+    betas = [{"params": parameters[:1]}, {"params": parameters[1:], "betas": (0.5, 0.9)}]
+    others = [*parameters, nn.Parameter(torch.ones(3))]
+    return [
+        (torch.optim.RMSprop(parameters), "is a RMSprop, wanted one of torch.optim's AdamW, Adam"),
+        ("AdamW", "is a str, wanted one of torch.optim's"),
+        (torch.optim.Adam(parameters, amsgrad=True), "amsgrad is True in the group 'group0'"),
+        (torch.optim.SGD(parameters, lr=0.1, momentum=0.9, dampening=0.5), "dampening is 0.5"),
+        (used, "has made updates, whose state a run cannot go on from"),
+        (hooked, "has hooks of its step"),
+        (torch.optim.SGD(twice, lr=0.1), "the name 'same', wanted a text of its own"),
+        (torch.optim.AdamW(betas), "betas is \\(0.5, 0.9\\) in the group 'group1', and \\[0.9, 0.999"),
+        (torch.optim.SGD(others, lr=0.1), "group 'group0', \\[3\\] of torch.float32, is none of the"),
+        (torch.optim.SGD(parameters[1:], lr=0.1), "'body.0.weight' is in no group of the optimizer"),
+    ]
+
+
+@pytest.mark.parametrize("number", range(10))
+def test_refusals(number):
+    module = a_module()
+    optimizer, text = refusals(module)[number]
+    with pytest.raises(zero.ArgumentError, match=text):
+        zero.compile(module, batches(1)[0], optimizer=optimizer)
+
+
+def test_one_of_two_optimizers(tmp_path):
+    module, batch = a_module(), batches(1)[0]
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    path = tmp_path / "ds_config.json"
+    for config, key in (
+        ({"optimizer": {"type": "SGD"}}, "optimizer"),
+        ({"zero": {"parameter_groups": {}}}, "zero.parameter_groups"),
+    ):
+        path.write_text(json.dumps(config))
+        for given in (config, path):
+            with pytest.raises(zero.Error, match=f"has '{key}', and an optimizer was given"):
+                zero.compile(module, batch, config=given, optimizer=optimizer)
+    with pytest.raises(zero.Error, match="the model is a file: say it in the configuration"):
+        zero.compile("model.mlir", optimizer=optimizer)
