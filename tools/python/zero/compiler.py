@@ -73,8 +73,8 @@ def compile(
     `weights` names a safetensors file.
 
     `config` is a DeepSpeed configuration, its path or a dictionary; `optimizer` is one of
-    PyTorch over the module's parameters, whose kind, settings and parameter groups are taken
-    in the place of the configuration's; `ranks`, `stage`, `mesh` and `deterministic` are zero-compile's flags, and `options` are further ones.
+    PyTorch over the module's parameters, whose kind, settings, parameter groups and state are
+    taken in the place of the configuration's; `ranks`, `stage`, `mesh` and `deterministic` are zero-compile's flags, and `options` are further ones.
     `given_gradients` has updates take gradients of micro-batches that the caller gives,
     `step(batch, gradients=...)`: "add" adds them to those of the loss, and with "instead"
     updates compute none, and have no batch.
@@ -97,9 +97,11 @@ def compile(
         folder = pathlib.Path(scratch)
         module = model
         model = imported = _imported(model, batch, outputs)
+        described = None
         if optimizer is not None:
-            model, given = _with_optimizer(model, optimizer, config)
-            flags += given
+            described = _described(optimizer, model, config, weights)
+            model = model.in_groups(described.groups)
+            flags += described.flags()
         source, weights = _saved(model, weights, folder)
         compared = _compare(module, batch, imported, outputs, check)
         library = os.fspath(output or folder / "step.so")
@@ -110,14 +112,18 @@ def compile(
         remarks, said = done.stderr.replace(f"{scratch}{os.sep}", "").strip(), ""
         if done.returncode != 0:
             remarks, said = _parted(remarks)
-        if getattr(model, "remark", ""):
-            remarks = f"remark: {model.remark}\n{remarks}".strip()
+        own = [model.remark] if getattr(model, "remark", "") else []
+        if described and described.run:
+            own += [f"the optimizer: {remark}" for remark in described.run.remarks]
+        remarks = "\n".join([*(f"remark: {remark}" for remark in own), remarks]).strip()
         if remarks:
             logging.getLogger("zero").warning("%s", remarks)
         if done.returncode != 0:
             raise CompileError(said or f"zero-compile ended with {done.returncode}")
         # What is loaded stays, whatever becomes of the files.
         step = Step(library, weights=weights, **run)
+    if described and described.run:
+        _go_on(step, described.run)
     step.aliases = dict(getattr(model, "aliases", {}))
     step.buffers = dict(getattr(model, "buffers", {}))
     step.uses = dict(getattr(model, "uses", {}))
@@ -234,8 +240,8 @@ def _imported(model, batch, outputs):
     return export(model, dict(batch), outputs=outputs)
 
 
-def _with_optimizer(model, optimizer, config):
-    """(the model whose parameters are in the optimizer's groups, flags with its settings)"""
+def _described(optimizer, model, config, weights):
+    """What an optimizer of PyTorch does, where nothing else says that."""
     if isinstance(model, (str, os.PathLike)):
         raise Error(
             "the optimizer is of a module's parameters, and the model is a file: say it in the "
@@ -249,7 +255,21 @@ def _with_optimizer(model, optimizer, config):
     from zero.optimizers import describe
 
     described = describe(optimizer, model)
-    return model.in_groups(described.groups), described.flags()
+    if described.run and weights is not None:
+        raise Error(
+            "the optimizer has made updates of the module's weights, and other weights were given: "
+            "leave one of them out"
+        )
+    return described
+
+
+def _go_on(step: Step, run) -> None:
+    """Gives the step the state of the optimizer."""
+    try:
+        step.load_run(run)
+    except BaseException:
+        step.close()
+        raise
 
 
 def _given_by(config) -> list[str]:

@@ -15,6 +15,7 @@ from zero.arrays import NAMES, View, as_floats, room_for, values_of, whole_numbe
 from zero.batches import BatchForm
 from zero.checkpoints import (
     CheckpointError,
+    SavedRun,
     is_foreign,
     is_own,
     read_checkpoint,
@@ -499,11 +500,15 @@ class Step:
             return
         run = read_checkpoint(folder)
         run.fit(self.parameters, self.aliases)
+        self.load_run(run)
+        for remark in run.remarks:
+            warnings.warn(f"{os.fspath(folder)}: {remark}", stacklevel=2)
+
+    def load_run(self, run: SavedRun) -> None:
+        """Goes on from what was read of another program's run, which has this one's parameters."""
         with tempfile.TemporaryDirectory(prefix="zero-") as scratch:
             write_checkpoint(run, scratch, self._seed)
             self._load_own(scratch)
-        for remark in run.remarks:
-            warnings.warn(f"{os.fspath(folder)}: {remark}", stacklevel=2)
 
     def _load_own(self, folder: str | os.PathLike) -> None:
         try:
