@@ -1,3 +1,6 @@
+// Parameters, partitions and steps that contradict themselves. schedule-invalid.test has
+// the operations of a schedule.
+
 // RUN: zero-opt %s -split-input-file -verify-diagnostics
 
 // expected-error @+1 {{type 'tensor<4xi32>' must have a static shape and float elements}}
@@ -25,18 +28,6 @@ zero.step @step_c1(%x: tensor<?xf32>) {
 zero.step @step_c2(%x: tensor<f32>) {
   zero.micro {
     zero.yield %x : tensor<f32>
-  }
-}
-
-// -----
-
-zero.step @step_c2_between(%x: tensor<f32>) {
-  // expected-error @+1 {{stands between the regions of a schedule}}
-  %s = zero.loss_seed : tensor<f32>
-  zero.micro {
-    zero.yield %x : tensor<f32>
-  }
-  zero.apply {
   }
 }
 
@@ -149,160 +140,6 @@ zero.partition @partition_c3 bucketed over 2 ranks stage 2 segments [0, 4]
 // -----
 
 zero.parameter @w : tensor<4xf32> = #zero.zeros
-// expected-note @+1 {{partition declared here}}
-zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4, 8]
-  members [#zero.member<@w at 0 size 4>] compute f32 gradient f32
-zero.step @reduce_c1(%x: tensor<f32>) {
-  zero.micro {
-    // expected-error @+1 {{range [0 to 3] does not begin and end at segment boundaries}}
-    %r = zero.all_reduce @p0[0 to 3] : <tensor<3xf32>>
-    %t = zero.wait %r : <tensor<3xf32>>
-    zero.yield %x : tensor<f32>
-  }
-  zero.apply {
-  }
-}
-
-// -----
-
-zero.parameter @w : tensor<4xf32> = #zero.zeros
-zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4, 8]
-  members [#zero.member<@w at 0 size 4>] compute f32 gradient f32
-zero.step @reduce_c2(%x: tensor<f32>, %g: tensor<4xf32>) {
-  zero.micro {
-    // expected-error @+1 {{parameter @w is no member inside [4 to 8] of @p0}}
-    %r = zero.reduce_scatter @p0[4 to 8] of [@w] (%g : tensor<4xf32>) : <tensor<2xf32>>
-    %t = zero.wait %r : <tensor<2xf32>>
-    zero.yield %x : tensor<f32>
-  }
-  zero.apply {
-  }
-}
-
-// -----
-
-zero.parameter @w : tensor<4xf32> = #zero.zeros
-zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4, 8]
-  members [#zero.member<@w at 0 size 4>] compute f32 gradient f32
-zero.step @reduce_scatter_c3(%x: tensor<f32>) {
-  zero.micro {
-    // expected-error @+1 {{wanted flat tensors of 2, 2 elements}}
-    %r = zero.reduce_scatter @p0[0 to 8] : <tensor<4xf32>>
-    %t = zero.wait %r : <tensor<4xf32>>
-    zero.yield %x : tensor<f32>
-  }
-  zero.apply {
-  }
-}
-
-// -----
-
-zero.parameter @w : tensor<4xf32> = #zero.zeros
-zero.step @all_gather_c1(%x: tensor<f32>) {
-  zero.micro {
-    // expected-error @+1 {{gathers @w as 'tensor<2xf32>', wanted the shape of 'tensor<4xf32>'}}
-    %r = zero.all_gather [@w] : <tensor<2xf32>>
-    %t = zero.wait %r : <tensor<2xf32>>
-    zero.yield %x : tensor<f32>
-  }
-  zero.apply {
-  }
-}
-
-// -----
-
-zero.parameter @w : tensor<4xf32> = #zero.zeros
-zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4]
-  members [#zero.member<@w at 0 size 4>] compute f32 gradient f32
-zero.step @accumulate_c1(%x: tensor<f32>, %g: tensor<3xf32>) {
-  zero.micro {
-    // expected-error @+1 {{value has 3 elements for a range of 4}}
-    zero.accumulate whole %g into @p0[0 to 4] : tensor<3xf32>
-    zero.yield %x : tensor<f32>
-  }
-  zero.apply {
-  }
-}
-
-// -----
-
-zero.parameter @w : tensor<4xf32> = #zero.zeros
-zero.partition @p0 whole over 1 ranks stage 0 segments [0, 4]
-  members [#zero.member<@w at 0 size 4>] compute f32 gradient f32
-zero.step @update_untrained(%x: tensor<f32>) {
-  zero.micro {
-    zero.yield %x : tensor<f32>
-  }
-  zero.apply {
-    %s = zero.grad_stats [@p0]
-    %v = zero.judge %s clip 1.0 divisor 1.0
-    // expected-error @+1 {{updates @p0, which has no optimizer}}
-    zero.update @p0 if %v
-  }
-}
-
-// -----
-
-zero.step @last_before(%x: tensor<f32>) {
-  // expected-error @+1 {{'last' stands once, after the 'zero.micro' that runs for the micro-batches before}}
-  zero.micro last {
-    zero.yield %x : tensor<f32>
-  }
-  zero.micro {
-    zero.yield %x : tensor<f32>
-  }
-  zero.apply {
-  }
-}
-
-// -----
-
-zero.step @carry_c1(%x: tensor<f32>) {
-  zero.micro {
-    zero.yield %x : tensor<f32>
-  }
-  zero.apply {
-    // expected-note @+1 {{taken here}}
-    %p = zero.carried "p" : <>
-    // expected-error @+1 {{carries what another region has started}}
-    zero.carry %p as "q" : <>
-  }
-}
-
-// -----
-
-zero.parameter @w : tensor<4xf32> = #zero.zeros
-zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4]
-  members [#zero.member<@w at 0 size 4>] compute f32 gradient f32 optimizer #zero.adam<>
-zero.step @grad_stats_bounds(%x: tensor<f32>) {
-  zero.micro {
-    zero.yield %x : tensor<f32>
-  }
-  zero.apply {
-    // expected-error @+1 {{has 1 bounds for 1 partitions, wanted two each}}
-    %s = zero.grad_stats [@p0] ranges [0]
-  }
-}
-
-// -----
-
-// expected-note @+2 {{partition declared here}}
-zero.parameter @w : tensor<4xf32> = #zero.zeros
-zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4]
-  members [#zero.member<@w at 0 size 4>] compute f32 gradient f32 optimizer #zero.adam<>
-zero.step @grad_stats_c1(%x: tensor<f32>) {
-  zero.micro {
-    zero.yield %x : tensor<f32>
-  }
-  zero.apply {
-    // expected-error @+1 {{range [0 to 2] does not begin and end at segment boundaries}}
-    %s = zero.grad_stats [@p0] ranges [0, 2]
-  }
-}
-
-// -----
-
-zero.parameter @w : tensor<4xf32> = #zero.zeros
 // expected-error @+1 {{splits the master of 'f16', wanted bf16, which is a prefix of f32}}
 zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4]
   members [#zero.member<@w at 0 size 4>] compute f16 gradient f16 split optimizer #zero.adam<>
@@ -340,129 +177,6 @@ zero.step @block_size(%x: tensor<f32>, %g: tensor<8xf32>) {
     zero.yield %x : tensor<f32>
   }
   zero.apply {
-  }
-}
-
-// -----
-
-zero.parameter @w : tensor<8xf32> = #zero.zeros
-zero.partition @p0 contiguous over 2 ranks stage 2 segments [0, 8]
-  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32
-zero.step @bucketed_range(%x: tensor<f32>, %g: tensor<4xf32>) {
-  zero.micro {
-    // expected-error @+1 {{range [6 to 10] is none of the 8 elements of @p0}}
-    %p = zero.bucketed_reduce @p0[6 to 10] of [@w] (%g : tensor<4xf32>) : <tensor<4xf32>>
-    zero.yield %x : tensor<f32>
-  }
-  zero.apply {
-  }
-}
-
-// -----
-
-zero.parameter @w : tensor<8xf32> = #zero.zeros
-// expected-note @+1 {{partition declared here}}
-zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4, 8]
-  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32
-zero.step @refresh_c1(%x: tensor<f32>) {
-  zero.micro {
-    zero.yield %x : tensor<f32>
-  }
-  zero.apply {
-    // expected-error @+1 {{range [2 to 8] does not begin and end at segment boundaries}}
-    %p = zero.refresh @p0[2 to 8] : <>
-  }
-}
-
-// -----
-
-zero.parameter @w : tensor<8xf32> = #zero.zeros
-zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4, 8]
-  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32
-zero.step @refresh_partition(%x: tensor<f32>) {
-  zero.micro {
-    zero.yield %x : tensor<f32>
-  }
-  zero.apply {
-    // expected-error @+1 {{names @p1, which is no 'zero.partition'}}
-    %p = zero.refresh @p1[0 to 8] : <>
-  }
-}
-
-// -----
-
-zero.parameter @w : tensor<8xf32> = #zero.zeros
-zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4, 8]
-  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32
-zero.step @refresh_tensors(%x: tensor<f32>) {
-  zero.micro {
-    zero.yield %x : tensor<f32>
-  }
-  zero.apply {
-    // expected-error @+1 {{wanted no tensors: what arrives is in what ranks keep}}
-    %p = zero.refresh @p0[0 to 8] : <tensor<8xf32>>
-  }
-}
-
-// -----
-
-zero.parameter @w : tensor<8xf32> = #zero.zeros
-zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4, 8]
-  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32
-zero.step @refresh_resident_parameter(%x: tensor<f32>) {
-  zero.micro {
-    zero.yield %x : tensor<f32>
-  }
-  zero.apply {
-    // expected-error @+1 {{names @v, which is no 'zero.parameter'}}
-    %p = zero.refresh_resident [@w, @v] : <>
-  }
-}
-
-// -----
-
-zero.parameter @w : tensor<8xf32> = #zero.zeros
-zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4, 8]
-  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32
-zero.step @refresh_resident_tensors(%x: tensor<f32>) {
-  zero.micro {
-    zero.yield %x : tensor<f32>
-  }
-  zero.apply {
-    // expected-error @+1 {{wanted no tensors: what arrives is in what ranks keep}}
-    %p = zero.refresh_resident [@w] : <tensor<8xf32>>
-  }
-}
-
-// -----
-
-zero.parameter @w : tensor<8xf32> = #zero.zeros
-zero.partition @p0 whole over 2 ranks stage 0 segments [0, 8]
-  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32
-zero.step @judge_clip(%x: tensor<f32>) {
-  zero.micro {
-    zero.yield %x : tensor<f32>
-  }
-  zero.apply {
-    %s = zero.grad_stats [@p0]
-    // expected-error @+1 {{clips at -1.000000e+00 : f64, wanted a finite number from 0 on}}
-    %v = zero.judge %s clip -1.0 divisor 2.0
-  }
-}
-
-// -----
-
-zero.parameter @w : tensor<8xf32> = #zero.zeros
-zero.partition @p0 whole over 2 ranks stage 0 segments [0, 8]
-  members [#zero.member<@w at 0 size 8>] compute f32 gradient f32
-zero.step @judge_divisor(%x: tensor<f32>) {
-  zero.micro {
-    zero.yield %x : tensor<f32>
-  }
-  zero.apply {
-    %s = zero.grad_stats [@p0]
-    // expected-error @+1 {{divides by 0.000000e+00 : f64, wanted a finite number above 0}}
-    %v = zero.judge %s clip 1.0 divisor 0.0
   }
 }
 
@@ -562,34 +276,6 @@ zero.parameter @a : tensor<4xf32> = #zero.ones unused average 0.5
 
 // -----
 
-zero.step @grad_stats_of_nothing(%x: tensor<f32>) {
-  zero.micro {
-    zero.yield %x : tensor<f32>
-  }
-  zero.apply {
-    // expected-error @+1 {{names no partition, and would keep what the update before has found; wanted one at least}}
-    %s = zero.grad_stats []
-  }
-}
-
-// -----
-
-zero.parameter @w : tensor<4xf32> = #zero.zeros
-zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4]
-  members [#zero.member<@w at 0 size 4>] compute f32 gradient f32 optimizer #zero.adam<>
-zero.step @judge_micro_batches(%x: tensor<f32>) {
-  zero.micro {
-    zero.yield %x : tensor<f32>
-  }
-  zero.apply {
-    %s = zero.grad_stats [@p0]
-    // expected-error @+1 {{has 0 micro-batches, wanted 1 or more}}
-    %v = zero.judge %s clip 1.0 divisor 2.0 micro_batches 0
-  }
-}
-
-// -----
-
 zero.parameter @w : tensor<4xf32> = #zero.zeros
 // expected-error @+1 {{segments must begin at 0 and not decrease}}
 zero.partition @p0 bucketed over 2 ranks stage 2 segments [2, 4]
@@ -601,36 +287,6 @@ zero.parameter @w : tensor<4xf32> = #zero.zeros
 // expected-error @+1 {{member 5 : i64 is no #zero.member}}
 zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4]
   members [5] compute f32 gradient f32 optimizer #zero.adam<>
-
-// -----
-
-zero.step @wait_for_other_types(%x: tensor<4xf32>) {
-  zero.micro {
-    %p = zero.all_to_all %x over <replica = 2> : tensor<4xf32> -> <tensor<4xf32>>
-    // expected-error @+1 {{results must be the tensors of '!zero.pending<tensor<4xf32>>'}}
-    %y = "zero.wait"(%p) : (!zero.pending<tensor<4xf32>>) -> tensor<8xf32>
-    %loss = nn.reduce sum %y dims [0] : (tensor<8xf32>) -> tensor<f32>
-    zero.yield %loss : tensor<f32>
-  }
-  zero.apply {
-  }
-}
-
-// -----
-
-zero.parameter @w : tensor<4xf32> = #zero.zeros
-zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4]
-  members [#zero.member<@w at 0 size 4>] compute f32 gradient f32 optimizer #zero.adam<>
-zero.step @slice_of_parameters(%x: tensor<2xf32>) {
-  zero.micro {
-    // expected-error @+1 {{the form 'owned', and no other, names the bucket's parameters}}
-    zero.accumulate slice %x into @p0[0 to 4] of [@w] : tensor<2xf32>
-    %loss = nn.reduce sum %x dims [0] : (tensor<2xf32>) -> tensor<f32>
-    zero.yield %loss : tensor<f32>
-  }
-  zero.apply {
-  }
-}
 
 // -----
 
@@ -652,18 +308,3 @@ zero.step @launch_of_nothing(%x: tensor<4xf32>) {
 zero.mesh @mesh <pipe = 3, data = 1> stage 1 order "1f1b"
 // expected-error @+1 {{is in stages [0, 2], wanted two or more, rising, among them that of its module, and no average}}
 zero.parameter @w : tensor<4xf32> = #zero.zeros stages [0, 2]
-
-// -----
-
-zero.parameter @w : tensor<4xf32> = #zero.zeros
-zero.partition @p0 bucketed over 2 ranks stage 2 segments [0, 4]
-  members [#zero.member<@w at 0 size 4>] compute f32 gradient f32
-zero.step @accumulate_nothing(%x: tensor<f32>, %g: tensor<0xf32>) {
-  zero.micro {
-    // expected-error @+1 {{range [4 to 4] is empty}}
-    zero.accumulate whole %g into @p0[4 to 4] : tensor<0xf32>
-    zero.yield %x : tensor<f32>
-  }
-  zero.apply {
-  }
-}
