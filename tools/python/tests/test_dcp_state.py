@@ -67,7 +67,7 @@ def save_cut(module, optimizer, folder: pathlib.Path) -> None:
 
 
 def test_goes_on(trained, tmp_path):
-    """Whole, and from two ranks: equal bits, and PyTorch's next losses within 1e-4."""
+    """Whole, and from two ranks: bitwise equal, and PyTorch's next losses within 1e-4."""
     module, optimizer, batch = trained
     save(module, optimizer, tmp_path / "saved")
     (tmp_path / "cut").mkdir()

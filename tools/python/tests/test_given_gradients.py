@@ -152,7 +152,7 @@ def adding():
 
 def test_added(adding):
     """To all, to one parameter, and to one of the micro-batches; not given is the loss's
-    alone, with the bits of a step that takes none."""
+    alone, bitwise equal to a step that takes none."""
     step, plain, data = adding
     one = numpy.full(step.parameters["wte.weight"].shape, 0.5, numpy.float32)
     for gradients in (None, [{}, {}, {}, {}], [{"wte.weight": None}, {}, {}, {}]):

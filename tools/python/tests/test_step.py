@@ -14,6 +14,7 @@ import torch
 from models import MODELS
 from safetensors.torch import load_file, save_file
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils.data import DataLoader
 from training import run, tool
 
 import zero
@@ -101,6 +102,33 @@ def test_predicts_without_labels():
     assert numpy.abs(found - wanted[:5]).max() <= 1e-5 * numpy.abs(wanted).max()
 
 
+def test_predicts_nothing_of_no_samples(mlp):
+    found = mlp.predict(mlp_batch(0))
+    assert {name: value.shape for name, value in found.items()} == {"prediction": (0, 1)}
+    with pytest.raises(zero.ArgumentError, match="the batch is empty"):
+        mlp.predict({})
+
+
+def test_a_loader_whose_last_batch_is_short(mlp):
+    """It is refused before the first update that it would cost, and trains where that is not
+    reached, or is left out."""
+    samples = list(zip(*mlp_batch(10).values()))
+
+    def batches(**options):
+        def joined(rows):
+            return {name: numpy.stack(column) for name, column in zip("xy", zip(*rows))}
+
+        return DataLoader(samples, batch_size=4, collate_fn=joined, **options)
+
+    before = mlp.updates
+    with pytest.raises(zero.ArgumentError, match="2 of its 4 samples.*with drop_last=True"):
+        mlp.train(batches(), steps=3, progress=False)
+    assert mlp.updates == before
+    mlp.train(batches(), steps=2, progress=False)
+    mlp.train(batches(drop_last=True), steps=3, progress=False)
+    assert mlp.updates == before + 5
+
+
 def test_predicts_what_is_named(mlp):
     batch = mlp_batch(8)
     wanted = batch["x"] @ mlp.parameter("fc1.w")
@@ -161,7 +189,7 @@ def test_a_learning_rate_of_the_caller():
 
 @pytest.mark.parametrize(("ranks", "stage"), [(1, 0), (2, 3)])
 def test_equals_the_executable(ranks, stage, tmp_path):
-    """The same losses and the same bits of weights after five updates."""
+    """The same losses, and bitwise equal weights after five updates."""
     module, example, data = llama()
     model = zero.export(module, example)
     model.save(tmp_path / "model.mlir", tmp_path / "before.safetensors")

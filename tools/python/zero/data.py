@@ -48,3 +48,19 @@ class Shuffled:
         while True:
             _, first = step.position()
             yield self._batch(step.order(self.samples, first, step.update_samples))
+
+
+def refuse_short_batch(loader: Any, updates: int) -> None:
+    """Raises ArgumentError, before the first of as many updates, where the last batch of a
+    PyTorch `DataLoader` would have fewer samples than the others. Of other iterables nobody
+    knows."""
+    size, drops = getattr(loader, "batch_size", None), getattr(loader, "drop_last", None)
+    try:
+        samples, batches = len(loader.sampler), len(loader)
+    except (AttributeError, TypeError):
+        return
+    if drops is False and isinstance(size, int) and updates >= batches and samples % size:
+        raise ArgumentError(
+            f"the DataLoader's last batch has {samples % size} of its {size} samples, and all "
+            "updates take as many: make it with drop_last=True"
+        )

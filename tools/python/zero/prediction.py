@@ -28,6 +28,8 @@ class Completed:
         parts = self._whole_parts([self._with_unused(part) for part in self.parts])
         group = self.step.update_samples // self.step.accumulation
         samples = sum(self._samples_of(part) for part in parts)
+        if samples == 0 and all(part.keys() >= self.step.inputs.keys() for part in parts):
+            return parts, 0
         if samples % group == 0:
             return parts, None
         self._refuse_means(group)

@@ -21,7 +21,7 @@ from zero.checkpoints import (
     read_checkpoint,
     write_checkpoint,
 )
-from zero.data import Shuffled
+from zero.data import Shuffled, refuse_short_batch
 from zero.described import Tensor, Update
 from zero.errors import ArgumentError, StateError
 from zero.given import GIVEN, Gradients, Views
@@ -247,13 +247,12 @@ class Step:
         batch, samples = Completed(self, batch, names).whole()
         micros = self._micro_batches(batch)
         rooms = [room_for(self.outputs[name], micros) for name in names]
-        results = (Result * len(names))(
-            *(
-                Result(name.encode(), room.ctypes.data, room.nbytes)
-                for name, room in zip(names, rooms)
-            )
-        )
-        self._with_batch("zero_run_evaluate_outputs", batch, results, len(names), None)
+        results = [
+            Result(name.encode(), room.ctypes.data, room.nbytes) for name, room in zip(names, rooms)
+        ]
+        if samples != 0:
+            results = (Result * len(names))(*results)
+            self._with_batch("zero_run_evaluate_outputs", batch, results, len(names), None)
         return {
             name: values_of(self.outputs[name], room, self.micro_batch)[:samples]
             for name, room in zip(names, rooms)
@@ -288,6 +287,7 @@ class Step:
         losses: list[float] = []
         unit, units = self._units()
         line = Progress(steps, unit, units, progress, stream)
+        refuse_short_batch(data, steps)
         batches = self._batches(data)
         try:
             for number in range(1, steps + 1):

@@ -85,7 +85,7 @@ class Boxes:
 
 
 def equal(one: Values, other: Values, block: int = 1 << 20) -> bool:
-    """Whether all elements have the same bits."""
+    """Whether all elements are bitwise equal."""
     return one.elements == other.elements and all(
         numpy.array_equal(
             one.read(first, min(block, one.elements - first)).view(numpy.uint32),
