@@ -11,7 +11,7 @@ using namespace mlir::zero;
 
 namespace {
 
-/// How much of the forward's values is alive after each operation.
+/// The bytes of forward values that are alive after each operation.
 class LiveProfile {
 public:
   explicit LiveProfile(ArrayRef<Operation *> forward);
@@ -26,7 +26,7 @@ private:
 
   /// Values that depend on the batch and a parameter.
   DenseSet<Value> activations;
-  /// Of each root, the last operation of the forward that reads it.
+  /// The last operation of the forward that reads each root.
   DenseMap<Value, size_t> lastUse;
   SmallVector<int64_t> bytes;
   /// Whether one value is alive, which the operation has made.
@@ -47,7 +47,8 @@ LiveProfile::LiveProfile(ArrayRef<Operation *> forward)
 void LiveProfile::findActivations(ArrayRef<Operation *> forward) {
   DenseSet<Value> ofBatch, ofParameter;
   for (Operation *op : forward) {
-    // What a stage of a pipeline receives, the stages before have made of both.
+    // A received value depends on the batch and on parameters of earlier
+    // stages.
     bool isReceived = isa<ReceiveValueOp>(op);
     bool readsBatch =
         isReceived || llvm::any_of(op->getOperands(), [&](Value operand) {

@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-/// The operation that takes in last what `wait` gives.
+/// The last operation that reads a result of `wait`.
 static Operation *lastStoreOf(WaitOp wait) {
   Operation *last = wait;
   for (Operation *user : wait->getUsers())
@@ -18,7 +18,8 @@ static Operation *lastStoreOf(WaitOp wait) {
   return last;
 }
 
-/// What `wait` ends brings, where that is what `isWanted` wants.
+/// Adds the gradients that are complete after `wait`, if `isWanted` holds for
+/// the operation that it ends.
 static void addWaited(WaitOp wait, const Handles &handles,
                       const PartitionTable &table,
                       function_ref<bool(Operation *)> isWanted,

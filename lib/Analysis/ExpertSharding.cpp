@@ -35,8 +35,8 @@ static bool anyHas(ArrayRef<zrt::FactoredTensor> tensors, size_t factor) {
   });
 }
 
-/// What makes an order of rows, of which each expert has a range: a factor that
-/// is combined, and rows in the results that no operand has.
+/// Finds operations that sort rows by expert: they have a combined factor, and
+/// results with rows that no operand has.
 void ExpertSharding::findSorts() {
   for (Operation &op : *body) {
     if (!isa<CombinedOpInterface>(op))
@@ -268,7 +268,8 @@ LogicalResult ExpertSharding::verifyFactors(Operation *op) const {
   return reportNeedsAll(op, over);
 }
 
-/// What goes with such rows is made of them, or of no samples.
+/// Checks that operands beside sorted rows are made from such rows, or from no
+/// samples.
 LogicalResult ExpertSharding::verifyOperands(Operation *op) const {
   if (roleOf(op) == Role::Returns)
     return success();

@@ -188,7 +188,7 @@ bool Means::isSum(Value value) {
          });
 }
 
-/// What is divided is a sum, and no mean itself.
+/// Follows a division: its dividend must be a sum, and no mean itself.
 void Means::visitQuotient(arith::DivFOp op) {
   if (isTrained(op.getRhs())) {
     if (isData(op.getRhs()) && isScalar(op.getRhs()))
@@ -222,7 +222,8 @@ void Means::visitProduct(arith::MulFOp op) {
   visitOther(op);
 }
 
-/// What is not linear in a count has no mean over micro-batches.
+/// An operation that is not linear in a mean over a count has no mean over
+/// micro-batches.
 void Means::visitOther(Operation *op) {
   SmallVector<Operation *> stack = {op};
   DenseSet<Operation *> seen;

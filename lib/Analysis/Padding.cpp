@@ -58,7 +58,7 @@ static StringRef findChange(ParameterOp parameter) {
   return "its optimizer is not known";
 }
 
-/// With its loads.
+/// Adds a parameter, with its loads.
 void Closing::add(ParameterOp parameter) {
   if (!closure.parameters.insert(parameter))
     return;

@@ -75,7 +75,7 @@ static int64_t placeAll(FlatLayout &layout, ArrayRef<int64_t> sizes) {
 }
 
 namespace {
-/// What lies in one bucket: a parameter, or a block of one.
+/// A unit that lies in one bucket: a parameter, or a block of one.
 struct Unit {
   unsigned index;
   int64_t begin, end;

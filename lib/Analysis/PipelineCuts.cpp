@@ -100,7 +100,7 @@ private:
 
 namespace {
 
-/// What is to be the least of all cuts.
+/// The quantity that the best cut has least of.
 enum class Goal { LargestBytes, LargestWork, Squares };
 
 /// The best cut of the first spans into some stages.
@@ -120,7 +120,7 @@ public:
       : costs(costs), limits(limits), count(costs.spans.size()) {}
 
   Found find(Goal goal, double mostWork, double mostBytes);
-  /// What the cut that begins stages so means.
+  /// The cut with these begins of stages, with its work and bytes.
   PipelineCut describe(ArrayRef<size_t> begins) const;
   /// Changes a cut step by step for a better one.
   SmallVector<size_t> improve(SmallVector<size_t> begins) const;
@@ -213,8 +213,9 @@ PipelineCut CutSearch::describe(ArrayRef<size_t> begins) const {
 // Several stages a place
 //===----------------------------------------------------------------------===//
 
-/// What the largest place needs too much, what all do, and the work: the less
-/// the better. Nothing where a stage has no trained parameter.
+/// The score of a cut, the less the better: the bytes above the budget in the
+/// largest place, those in all places together, the largest work of a stage,
+/// and the squares of all works. Nothing if a stage has no trained parameter.
 std::optional<CutSearch::Score>
 CutSearch::judge(ArrayRef<size_t> begins) const {
   size_t begin = 0;

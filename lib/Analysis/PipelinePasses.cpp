@@ -202,7 +202,7 @@ ArenaKind mlir::zero::getInputArena(BlockArgument input) {
 }
 
 namespace {
-/// Where values of a ring are, among single slots of all rings.
+/// The extent of the values of a ring, in a layout with one slot of each ring.
 struct Extent {
   int64_t begin = std::numeric_limits<int64_t>::max(), end = 0;
 

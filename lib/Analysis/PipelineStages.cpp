@@ -35,7 +35,7 @@ void PipelineStages::findAllNeeds() {
     if (auto name = FlatSymbolRefAttr::get(parameter);
         getPlacesOf(name).empty())
       parameters.front().insert(name);
-  // What a stage has not made, the one before hands on.
+  // A value from an earlier stage is handed on by all stages in between.
   for (int64_t stage = stages - 1; stage > 1; --stage)
     for (Value value : incoming[stage])
       if (getStage(value.getDefiningOp()) < stage - 1)

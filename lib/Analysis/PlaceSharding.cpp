@@ -112,8 +112,8 @@ static bool needsRange(const zrt::Factors &factors) {
   return false;
 }
 
-/// What makes places in an order of its own, of rows, beside one other
-/// dimension that no operand has: the experts.
+/// Finds operations that give rows places in an order of their own, beside one
+/// other dimension that no operand has: the experts.
 void PlaceSharding::findFills(Operation *op) {
   const zrt::Factors factors = getFactors(op);
   if (needsRange(factors))
@@ -242,7 +242,8 @@ void PlaceSharding::addMatrices(const Matrices &found) {
   }
 }
 
-/// What reads places gives places, on the ranks of the experts where it can.
+/// Follows an operation that reads places: its results have places, and it
+/// moves to the ranks of the experts if it can.
 void PlaceSharding::visit(Operation *op) {
   const zrt::Factors factors = getFactors(op);
   std::optional<PlaceFactors> cut;

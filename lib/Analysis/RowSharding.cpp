@@ -17,8 +17,8 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-/// What is sent for the gradients of what ranks share there, such as the gain
-/// of a norm, is at most this part of what an operation gives.
+/// The largest part of an operation's results that may be sent for gradients of
+/// values that ranks share there, such as the gain of a norm.
 static constexpr double kMostShare = 1.0 / 4;
 
 static double bytesOf(Value value) {

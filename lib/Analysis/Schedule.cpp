@@ -152,7 +152,7 @@ bool mlir::zero::isKernelType(Type type) {
          type.isInteger(64);
 }
 
-/// What the optimizer's kernels take.
+/// Whether the optimizer's kernels take parameters of `type`.
 static bool isParameterType(Type type) {
   return type.isF32() || type.isF16() || type.isBF16();
 }
@@ -186,7 +186,8 @@ static LogicalResult verifyTensors(StepOp step) {
              << ", which no data fills; wanted elements of f32, f16, bf16, "
                 "f64, i1, i8, i32 or i64";
   auto result = step->walk([&](Operation *op) {
-    // What was started says what it gives: of states, types of their own.
+    // Started operations check their own results: those of states have other
+    // types.
     if (isa<WaitOp>(op))
       return WalkResult::advance();
     for (Type type : op->getResultTypes())

@@ -33,7 +33,8 @@ std::optional<unsigned> mlir::zero::findInputOfPositions(StepOp model) {
   return first;
 }
 
-/// Nothing where there is no such input, or its positions are several classes.
+/// The class of the positions; nothing if there is no such input, or its
+/// positions are several classes.
 std::optional<DimensionId> Sharding::findPositions() {
   std::optional<unsigned> input = findInputOfPositions(model);
   if (!input)
@@ -162,9 +163,10 @@ void Sharding::cutAlong(Operation *op, const OperationCut &cut) {
       along[result] = cut.atom;
 }
 
-/// What is repeated is cut as all that read it are, and whole where it cannot
-/// be, so that nothing is sent of it; along the positions where these differ.
-/// Where none is cut, it is whole.
+/// Cuts an operation that reads no positions, such as a broadcast, as its
+/// readers are cut, so that nothing of it is sent: along their dimension if
+/// they agree, else along the positions. It stays whole if no reader is cut, or
+/// if it cannot be cut so.
 void Sharding::cutRepeated(Operation *op) {
   std::optional<DimensionId> atom;
   for (Operation *user : op->getUsers()) {

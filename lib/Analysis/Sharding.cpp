@@ -294,7 +294,7 @@ SmallVector<DimensionId> Sharding::findRefused() const {
     for (DimensionId atom : atomsOf(parameter))
       if (!mayCut(parameter, atom))
         refused.insert(atom);
-  // What the model says is cut in another dimension, or in none.
+  // The dimensions other than the one that the model names to be cut.
   for (ParameterOp parameter : parameters)
     if (std::optional<int64_t> wanted = parameter.getSharding())
       for (auto [index, dim] :
@@ -435,8 +435,9 @@ void Sharding::takeBest(ArrayRef<CutCost> candidates) {
       take(cost);
 }
 
-/// What is small beside the largest that is taken is not worth an exchange. A
-/// class of one layer is not compared with one of all layers that it excludes.
+/// Chooses the classes to cut. A class that is small beside the largest one is
+/// not worth an exchange. A class of one layer is not compared with one of all
+/// layers that it excludes.
 void Sharding::choose() {
   for (DimensionId atom : findRefused())
     refused.insert(atom);

@@ -164,7 +164,8 @@ void TrafficAnalysis::addGradients(PartitionOp partition, bool padded,
       partition.getLayout() == LayoutKind::Contiguous ? trained : whole;
   bool everyMicro = partition.getStage() >= 2 || training.getDeterministic();
   int64_t runs = everyMicro ? training.getAccumulation() : 1;
-  // What is added up before it travels has the type that it is stored in.
+  // Gradients that are added up before they travel have the type in which they
+  // are stored.
   Type wire = everyMicro || training.getAccumulation() == 1
                   ? partition.getWireType()
                   : partition.getGradientType();
@@ -196,7 +197,8 @@ void TrafficAnalysis::countUses(
     if (isa<FreeOp, SecondarySliceOp>(op)) // a slice serves other uses
       continue;
     for (Value operand : op.getOperands()) {
-      // What every rank has whole, or resident, is loaded without a gather.
+      // Parameters that every rank has whole, or resident, are loaded without a
+      // gather.
       auto load = operand.getDefiningOp<LoadOp>();
       if (!load || !load.getSource())
         continue;
@@ -257,7 +259,8 @@ void TrafficAnalysis::addGathers(int64_t maxReuseDistance,
   }
 }
 
-/// What the model itself sends follows from the tensors that it sends.
+/// Adds the traffic of the model's own exchanges, from the tensors that they
+/// send.
 void TrafficAnalysis::addActivations(
     SmallVectorImpl<TrafficPart> &parts) const {
   for (Operation &region : step.getBody().front()) {
@@ -265,7 +268,8 @@ void TrafficAnalysis::addActivations(
     region.walk([&](CollectiveOpInterface op) {
       if (op.getTrafficClass() != zrt::TrafficClass::Activation || runs == 0)
         return;
-      // What is added up is sent twice; what is gathered is that of all ranks.
+      // Reductions send each element twice; gathers span the values of all
+      // ranks.
       const int64_t times = op.getReduction() ? 2
                             : op.getKind() == zrt::Collective::AllGather
                                 ? op.getGroup(partitions).getSize()

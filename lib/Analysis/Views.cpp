@@ -29,7 +29,7 @@ static std::optional<View> getSliceView(tensor::ExtractSliceOp slice) {
     mayCut &= size == 1;
     offset = offset * extent + begin;
   }
-  // As the runtime keeps them: a byte for each i1.
+  // The runtime's element size, which is a byte for an i1.
   std::optional<zrt::DataType> element = toDataType(type.getElementType());
   if (!element)
     return std::nullopt;

@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-/// What `value` is a reshape of.
+/// The value of which `value` is a reshape.
 static Value skipReshapes(Value value) {
   while (Operation *def = value.getDefiningOp()) {
     if (!movesNothing(def))
@@ -140,8 +140,8 @@ std::optional<FusableAddition> Additions::find(AddendOpInterface by) {
   return fusable;
 }
 
-/// What makes `addend` for `sum` alone, and could add others to it; null if
-/// there is none.
+/// The operation that makes `addend` for `sum` alone, and could add the others
+/// to it; null if there is none.
 static AddendOpInterface getLink(Value addend, LaunchOp sum) {
   while (addend.hasOneUse()) {
     Operation *def = addend.getDefiningOp();

@@ -208,8 +208,8 @@ Value buildAcos(const Formula &f, Value x) {
   return arith::SelectOp::create(b, negative, mirrored, arc);
 }
 
-/// (u + u / (u + 1)) / 2 with u = exp(|x|) - 1 keeps the bits near 0, which
-/// the difference of two exponentials loses.
+/// (u + u / (u + 1)) / 2 with u = exp(|x|) - 1 keeps its precision near 0,
+/// which the difference of two exponentials loses.
 Value buildSinh(const Formula &f, Value x) {
   ImplicitLocOpBuilder &b = f.b;
   auto number = [&](double value) { return f.constant(x.getType(), value); };
@@ -224,7 +224,7 @@ Value buildSinh(const Formula &f, Value x) {
   return math::CopySignOp::create(b, sum, x);
 }
 
-/// e^x for 0 <= x <= 20, with the bits of the runtime's `exponential`: adding
+/// e^x for 0 <= x <= 20, bitwise equal to the runtime's `exponential`: adding
 /// 1.5 * 2^23 rounds x / ln 2 to an integer, whose bits are the exponent.
 Value buildExponential(const Formula &f, Value x) {
   ImplicitLocOpBuilder &b = f.b;

@@ -38,8 +38,8 @@ static bool isOneBlock(const Layout &layout, ArrayRef<int64_t> shape) {
          ArrayRef(layout.blocks.sizes) == shape.slice(layout.dim, 1);
 }
 
-/// What comes of the ranks of another axis, and is in front, may be in one
-/// block with the one that a rank has.
+/// Adds a layout of dimension 0, which has the ranks of another axis: it may
+/// lie in one block with the block that a rank has.
 static void addFront(State &state, ArrayRef<int64_t> shape) {
   if (llvm::any_of(state.layouts, [&](const Layout &layout) {
         return layout.dim != 0 && isOneBlock(layout, shape);
@@ -84,7 +84,7 @@ LogicalResult Values::visitStartGather(StartAllGatherOp op) {
   if (std::optional<Layout> layout =
           isOfSamples() ? std::nullopt : findUniformPart(state, op.getValue()))
     state = State::cut(*layout);
-  // Of what is the same everywhere all parts are.
+  // A value whose elements are all equal is gathered to equal elements.
   const int64_t rank = op.getTensorType().getRank();
   const uint64_t all = rank < 64 ? (uint64_t(1) << rank) - 1 : 0;
   if (state.kind == State::Same && all != 0 && (state.uniform & all) == all) {
@@ -107,9 +107,9 @@ LogicalResult Values::visitStartGather(StartAllGatherOp op) {
   return success();
 }
 
-/// Of the dimensions that may be the one that is cut, those of which a rank has
-/// several indices, if there are any: one index may as well be of a dimension
-/// that a reshape has inserted.
+/// The layouts whose dimension has several indices on a rank, or all layouts if
+/// there is none: a dimension of one index may as well be one that a reshape
+/// has inserted.
 static SmallVector<Layout, 1> likelyLayouts(Value value, const State &state) {
   auto type = cast<RankedTensorType>(value.getType());
   auto isLong = [&](const Layout &layout) {
@@ -119,8 +119,8 @@ static SmallVector<Layout, 1> likelyLayouts(Value value, const State &state) {
   return likely.empty() ? state.layouts : likely;
 }
 
-/// What arrives of `value`, whose rows go to the ranks, where that is a part of
-/// the first dimension that may be the one that is cut.
+/// The state after an exchange of the rows of `value`, if these are cut along a
+/// dimension other than the first.
 std::optional<State> Values::exchanged(Value value, const State &state) const {
   SmallVector<Layout, 1> likely = likelyLayouts(value, state);
   const Layout *layout = llvm::find_if(
@@ -131,7 +131,7 @@ std::optional<State> Values::exchanged(Value value, const State &state) const {
   gathered.stride = strideOf(value, 0);
   gathered.gathered = elementsOf(value, *layout);
   gathered.isOneIndex = state.isOneIndex;
-  // Indices of what was within the dimension of the ranks are within a part.
+  // Indices inside the dimension of the ranks are inside a part.
   const int64_t block = state.stride ? state.stride : gathered.stride;
   const int64_t elements =
       strideOf(value, layout->dim) *
@@ -142,8 +142,8 @@ std::optional<State> Values::exchanged(Value value, const State &state) const {
   return gathered;
 }
 
-/// What arrives of each rank's own samples, whose rows go to the ranks of
-/// another dimension.
+/// The state after an exchange of each rank's own samples, whose rows go to the
+/// ranks that have parts of another dimension.
 static State samplesSent(AllToAllOp op, const State &state) {
   int64_t row = strideOf(op.getValue(), 0);
   State sent = partOfBlock(op.getTensorType().getShape(),
@@ -167,7 +167,7 @@ static void moveBehind(State &state, Value value) {
   addFront(state, shape);
 }
 
-/// Rows go to the ranks of another axis.
+/// Follows an exchange that sends rows to the ranks of another axis.
 LogicalResult Values::exchangeOther(AllToAllOp op, State state) {
   State behind = state;
   moveBehind(behind, op.getValue());
@@ -183,8 +183,9 @@ LogicalResult Values::exchangeOther(AllToAllOp op, State state) {
   return success();
 }
 
-/// Rows of the front go to the ranks, and what each of them has of its part
-/// comes: behind it the parts of the other dimension are in order of the ranks.
+/// Follows an exchange over this axis: rows of dimension 0 go to the ranks, and
+/// each rank's part of these rows arrives; behind dimension 0, the parts of the
+/// other dimension are in the order of the ranks.
 LogicalResult Values::visitAllToAll(AllToAllOp op) {
   State state = statesOf(op.getValue()).front();
   if (!isOver(op.getOver()))

@@ -9,7 +9,8 @@ using namespace mlir;
 using namespace mlir::zero;
 using namespace mlir::zero::verify;
 
-/// Parts are those of one axis.
+/// Refuses an operation that cuts over several axes, if the verified axis is
+/// one of them.
 LogicalResult Values::checkGroup(Operation *op, AxesAttr over) {
   if (over == axis || !isOver(over))
     return success();
@@ -17,8 +18,9 @@ LogicalResult Values::checkGroup(Operation *op, AxesAttr over) {
          << over << "; wanted one axis at a time";
 }
 
-/// What another axis takes or brings together of a dimension of which this one
-/// has parts: as much of each block, where blocks consist of whole pieces.
+/// The blocks of a dimension that is cut over this axis, after another axis has
+/// sliced or gathered it: as much of each block, if blocks consist of whole
+/// pieces.
 static std::optional<Blocks> scale(const Blocks &blocks, int64_t piece,
                                    int64_t from, int64_t to) {
   Blocks scaled;
@@ -32,9 +34,10 @@ static std::optional<Blocks> scale(const Blocks &blocks, int64_t piece,
   return scaled;
 }
 
-/// What layouts become where another axis slices the whole of `cut`, or brings
-/// its parts together. Of one dimension an axis of parameters has blocks, and
-/// another one parts of each of them, never the other way around.
+/// Updates the layouts of `state` where another axis slices the whole of `cut`,
+/// or gathers its parts. If both axes cut one dimension, the axis of parameters
+/// has blocks, and the other one parts of each block, never the other way
+/// around.
 LogicalResult Values::scaleLayouts(Operation *op, State &state, CutAttr cut,
                                    bool isWhole) {
   int64_t ranks = cut.getOver().getSize();
@@ -60,7 +63,7 @@ LogicalResult Values::scaleLayouts(Operation *op, State &state, CutAttr cut,
            << "; wanted as much of each part";
   state.layouts = std::move(kept);
   state.dropRepeats(cut.getDim());
-  // What is the same within a part need not be in the whole.
+  // Values that are equal within a part may differ in the whole.
   if (!isWhole)
     state.uniform &= ~(uint64_t(1) << cut.getDim());
   return success();
@@ -136,8 +139,9 @@ LogicalResult Values::visitReduce(Operation *op, AxesAttr over) {
   return success();
 }
 
-/// Each rank takes one index. Where that is of the front, what it takes may
-/// have been behind it: what reshapes it says which dimension has the part.
+/// Marks `part` as a rank's own: each rank takes one index. If the sliced
+/// dimension is in front, it may have been moved there; the reshape that
+/// follows says which dimension has the part.
 static void makeOwn(SliceValueOp op, const State &whole, State &part) {
   part.isOwn = true;
   part.isOneIndex = whole.isOneIndex;
@@ -162,8 +166,8 @@ LogicalResult Values::visitSlice(SliceValueOp op) {
              << axis << " takes a part of what is "
              << (state.isReplicated ? "replicated" : describe(state))
              << "; wanted the same on all ranks";
-    // Of what is the same everywhere all parts are, but each rank gives the
-    // gradient of its own.
+    // All parts of a dimension of equal indices are equal, but each rank gives
+    // the gradient of its own part.
     if (state.isUniform(op.getCut().getDim())) {
       state.isReplicated = state.isTrained;
       give(op.getResult(), state);
@@ -180,20 +184,21 @@ LogicalResult Values::visitSlice(SliceValueOp op) {
   } else if (shapeOf(op.getResult()).take_front() == ArrayRef<int64_t>(1) &&
              op.getCut().getDim() == 0 &&
              llvm::any_of(state.layouts, isInFront)) {
-    // Of rows in the front, all of one block of what is cut, one is left.
+    // If the rows in front lay in one block of the cut dimension, one is left.
     state.addUnits(shapeOf(op.getResult()));
   }
   give(op.getResult(), state);
   return success();
 }
 
-/// Whether all indices of the dimension are the same, so that its parts are.
+/// Whether all indices of the dimension that `cut` cuts are equal, so that its
+/// parts are equal as well.
 static bool isUniform(const State &state, CutAttr cut) {
   return state.kind == State::Same && state.isUniform(cut.getDim());
 }
 
-/// Of equal parts each rank gives the gradient of its own, which only a
-/// `zero.replicate` before adds up.
+/// Each rank gives another gradient for parts of a value that all ranks have; a
+/// `zero.replicate` in front of it must add them up.
 LogicalResult Values::checkAddedUp(Operation *op, const State &state,
                                    StringRef does) {
   if (!state.isTrained || state.isReplicated)
@@ -204,8 +209,8 @@ LogicalResult Values::checkAddedUp(Operation *op, const State &state,
             "'zero.replicate' before, whose gradient is their sum";
 }
 
-/// What ranks have of their own samples is in one order for all that is brought
-/// together, or goes back to them.
+/// Checks that a gather or a scatter of the ranks' samples has them in one
+/// piece of dimension 0, in the order of the ranks.
 static LogicalResult checkSamples(Operation *op, CutAttr cut) {
   if (cut.getDim() == 0 && cut.getRepeats() == 1 && cut.getPieces().size() == 1)
     return success();
@@ -287,8 +292,8 @@ LogicalResult Values::visitScatter(ScatterValueOp op) {
   return success();
 }
 
-/// How far it is in `value` from one rank's samples to the next one's, which
-/// are those that `rows` has; 0 where they are not one behind the other.
+/// The distance, in elements of `value`, between the samples of one rank and
+/// those of the next, as `rows` has them; 0 if they are not contiguous.
 static int64_t findSamples(Value value, CutAttr rows) {
   if (rows.getRepeats() != 1 || rows.getPieces().size() != 1)
     return 0;
@@ -296,8 +301,8 @@ static int64_t findSamples(Value value, CutAttr rows) {
          strideOf(value, rows.getDim());
 }
 
-/// What each rank has of its own samples goes to those that have a part of
-/// another dimension, and back.
+/// Follows an exchange that sends each rank's samples to the ranks that have a
+/// part of another dimension, or that sends them back.
 LogicalResult Values::visitSamples(ExchangeValueOp op, const State &state) {
   bool isSent = state.samples == 0;
   CutAttr rows = isSent ? op.getFrom() : op.getTo();

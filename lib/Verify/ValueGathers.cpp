@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace mlir::zero;
 using namespace mlir::zero::verify;
 
-/// How far the indices of dimension `dim` are apart.
+/// The distance between neighbouring indices of dimension `dim`, in elements.
 static int64_t strideOf(ArrayRef<int64_t> shape, int64_t dim) {
   return llvm::product_of(shape.drop_front(dim + 1));
 }
@@ -34,8 +34,8 @@ State verify::partOfBlock(ArrayRef<int64_t> shape, int64_t block) {
   return result;
 }
 
-/// Where ranks have a dimension's indices in turn: what a dimension of theirs
-/// has been merged into.
+/// The layouts in which ranks have the indices of a dimension in turn, because
+/// a dimension of the ranks has been merged into it.
 static SmallVector<Layout, 1> layoutsInTurn(ArrayRef<int64_t> shape,
                                             int64_t block) {
   SmallVector<Layout, 1> layouts;
@@ -49,8 +49,8 @@ static SmallVector<Layout, 1> layoutsInTurn(ArrayRef<int64_t> shape,
   return layouts;
 }
 
-/// Where a rank has one index, and a block is the inside of it, that may be of
-/// the dimension around the block as well.
+/// Adds layouts of the dimension around a block: if a rank has one index and a
+/// block is the inside of it, the index may be of that dimension as well.
 static void readAround(State &state, ArrayRef<int64_t> shape, int64_t block) {
   for (Layout &layout : state.layouts)
     layout.blocks.isOneIndex = true;
@@ -77,7 +77,7 @@ State verify::settled(State state, ArrayRef<int64_t> shape) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Where the elements of one result of a move are in its operand.
+/// The layout of one result of a move in the memory of its operand.
 struct Moved {
   ArrayRef<int64_t> from, to;
   TensorLayout layout;
@@ -119,7 +119,7 @@ bool Moved::movesOnly(size_t moved) const {
 // From the parts to the whole
 //===----------------------------------------------------------------------===//
 
-/// The dimension of the ranks goes elsewhere.
+/// The state behind a move that takes the dimension of the ranks elsewhere.
 static std::optional<State> moveRanks(const Moved &moved, State state,
                                       int64_t ranks) {
   for (auto [dim, stride] : llvm::enumerate(moved.layout.strides)) {
@@ -148,7 +148,8 @@ static std::optional<size_t> findCutDim(const Moved &moved) {
   return found;
 }
 
-/// Those of the blocks, in elements, that a move of part of `dim` takes.
+/// The blocks, in elements, that a move takes of `blocks` if it takes part of
+/// `dim`.
 static std::optional<SmallVector<int64_t, 2>>
 takeBlocks(const Moved &moved, size_t dim, ArrayRef<int64_t> blocks) {
   int64_t inner = moved.layout.strides[dim];
@@ -165,7 +166,7 @@ takeBlocks(const Moved &moved, size_t dim, ArrayRef<int64_t> blocks) {
                                 [&](int64_t size) { return size * inner; });
 }
 
-/// Of each rank some of the blocks.
+/// The state behind a move that takes some of the blocks of each rank.
 static std::optional<State> takePieces(const Moved &moved, State state) {
   std::optional<size_t> dim = findCutDim(moved);
   if (!dim || moved.layout.strides != getDenseLayout(moved.from).strides)
@@ -193,8 +194,8 @@ static std::optional<State> moveGathered(const Moved &moved, const State &state,
 // From the whole to one's own
 //===----------------------------------------------------------------------===//
 
-/// Remembers of `state`, what a move gives, that a dimension of the ranks came
-/// to the front, and nothing else moved.
+/// Sets `stride` and `front` of `state`, that behind a move, if the move only
+/// brings a dimension of the ranks to the front.
 static bool rememberFront(const Moved &moved, State &state, int64_t ranks) {
   if (moved.to.empty() || moved.to.front() != ranks || !moved.movesOnly(0))
     return false;
@@ -211,7 +212,8 @@ static bool rememberFront(const Moved &moved, State &state, int64_t ranks) {
   return isFound;
 }
 
-/// There each rank can take its own: `stride` remembers from where.
+/// The state behind a move that brings the dimension of the ranks to the front,
+/// where each rank can take its own index; `stride` remembers from where.
 static std::optional<State> bringToFront(const Moved &moved, State state,
                                          int64_t ranks) {
   if (state.isUniformSomewhere() || moved.isReshape() ||
@@ -225,7 +227,8 @@ void verify::setFront(State &state, Operation *op, int64_t ranks) {
     rememberFront(*moved, state, ranks);
 }
 
-/// The dimensions that are cut where what is around is. A number has none.
+/// The state of a rank's own value behind a reshape: the dimensions that one
+/// block fills. A number has none.
 static std::optional<State> reshapeOwn(ArrayRef<int64_t> shape,
                                        const State &operand) {
   if (!operand.numbers.empty() && shape.empty()) {
@@ -237,14 +240,15 @@ static std::optional<State> reshapeOwn(ArrayRef<int64_t> shape,
   State result = partOfBlock(shape, block);
   if (operand.isOneIndex)
     readAround(result, shape, block);
-  // One number is as well one's own as one of each dimension.
+  // A single element is a rank's own, and also its part of each dimension.
   if (!result.layouts.empty() && llvm::product_of(shape) == 1) {
     result.isOwn = true;
     result.gathered = operand.gathered;
   }
   if (!result.layouts.empty())
     return result;
-  // One's own as before; what reads it says where it is.
+  // The value is a rank's own, as before; its reader decides of which dimension
+  // it is a part.
   result = operand;
   result.gathered.clear();
   result.layouts = layoutsInTurn(shape, block);

@@ -53,7 +53,8 @@ static std::optional<Factors> factorsOf(linalg::GenericOp loops) {
   return factors;
 }
 
-/// What the body computes of numbers, of which some are terms.
+/// The states of the results of a loop's body, which computes with single
+/// elements, some of which are terms.
 static FailureOr<States> applyBody(linalg::GenericOp loops,
                                    ArrayRef<State> operands, AxesAttr over,
                                    Operation *at) {

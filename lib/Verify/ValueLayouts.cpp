@@ -170,10 +170,10 @@ cutPart(const Factors &factors, const DimPart &part, const Blocks &blocks) {
   return combine(ways);
 }
 
-/// What is cut of a product is the innermost part that it can be. One of which
-/// a rank has one index may as well be around it, unless it is known which
-/// parts have been multiplied. Around blocks that are the inside of one index,
-/// that may be one of several.
+/// The cut part of a product is the innermost one that fits. A part further
+/// out, of which a rank has one index, fits as well, unless `blocks` knows
+/// which parts have been multiplied. If blocks are the inside of one index,
+/// that index may be of one of several parts further out.
 SmallVector<CutFactors, 1> verify::findCutFactors(const Factors &factors,
                                                   const FactoredDim &dim,
                                                   const Blocks &blocks) {

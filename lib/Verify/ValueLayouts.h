@@ -28,8 +28,9 @@ struct Blocks {
   /// is cut; empty where that is not known.
   SmallVector<int64_t, 2> parts;
   unsigned part = 0;
-  /// A rank has one index of what is cut, and a block is the inside of that. It
-  /// may be an index of the dimension around it.
+  /// Each rank has one index of the cut dimension, and a block spans the
+  /// dimensions inside it; the index may as well belong to the dimension around
+  /// it.
   bool isOneIndex = false;
 
   bool operator==(const Blocks &other) const {
@@ -44,13 +45,14 @@ struct Blocks {
   std::optional<Blocks> window(int64_t offset, int64_t extent) const;
   /// Whether a rank has one index of each block.
   bool isOneByOne() const;
-  /// In units of `stride` indices; nothing where blocks are no such.
+  /// The same blocks in units of `stride` indices; nothing if their sizes are
+  /// no multiples of it.
   std::optional<Blocks> within(int64_t stride) const;
   /// Whether whole blocks fill a dimension of `extent` indices.
   bool fills(int64_t extent) const;
 };
 
-/// What ranks have of the parts that `cut` tells.
+/// The blocks of a rank in a dimension that `cut` cuts.
 Blocks blocksOf(CutAttr cut);
 
 /// The factors of an operation that are cut, and how.
@@ -60,8 +62,8 @@ using CutFactors = llvm::SmallMapVector<size_t, Blocks, 2>;
 int64_t sizeOf(const zrt::Factors &factors, const zrt::FactoredDim &dim);
 int64_t sizeOf(const zrt::Factors &factors, const zrt::DimPart &part);
 
-/// Which factors of `dim` are cut where it is: all ways to read it, of which
-/// there are several only where a rank has one index of a factor.
+/// All ways to attribute a cut of `dim` to its factors. There is more than one
+/// only if a rank has one index of a factor.
 SmallVector<CutFactors, 1> findCutFactors(const zrt::Factors &factors,
                                           const zrt::FactoredDim &dim,
                                           const Blocks &blocks);

@@ -39,8 +39,8 @@ FailureOr<States> verify::applyFactors(Operation *op, const Factors &factors,
 // Ranges
 //===----------------------------------------------------------------------===//
 
-/// How far it is from one rank's samples to the next one's, where a slice has
-/// all of the dimension that has them.
+/// The distance between one rank's samples and the next one's behind `slice`,
+/// if the slice has all of the dimension that has them.
 static std::optional<int64_t> samplesOfSlice(tensor::ExtractSliceOp slice,
                                              int64_t samples) {
   auto type = slice.getSourceType();
@@ -58,7 +58,8 @@ static std::optional<int64_t> samplesOfSlice(tensor::ExtractSliceOp slice,
   return std::nullopt;
 }
 
-/// Some indices of the dimension that is cut: of a rank's own.
+/// The state of a slice of an operand that is cut: it takes some indices of
+/// each rank's part.
 static std::optional<States> sliceCut(tensor::ExtractSliceOp slice,
                                       const State &operand) {
   State result;
@@ -149,7 +150,8 @@ static std::optional<Unlimited> findUnlimited(Operation *op,
   return std::nullopt;
 }
 
-/// Whether whole blocks are in a range, and whole blocks are not.
+/// Whether the range, and the indices before and behind it, consist of whole
+/// blocks.
 static bool isOfBlocks(const Blocks &blocks, std::pair<int64_t, int64_t> range,
                        int64_t size) {
   auto fills = [&](int64_t begin, int64_t end) {
@@ -160,7 +162,8 @@ static bool isOfBlocks(const Blocks &blocks, std::pair<int64_t, int64_t> range,
          fills(range.second, size);
 }
 
-/// Without the range, where it goes with the cut.
+/// The states of the results of an operation that is limited to a range:
+/// derived without the range, if the range goes with the cut.
 static std::optional<States> applyUnlimited(Operation *op,
                                             const Factors &factors,
                                             ArrayRef<State> operands,

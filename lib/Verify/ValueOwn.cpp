@@ -17,7 +17,8 @@ using namespace mlir::zero;
 using namespace mlir::zero::verify;
 using zrt::FactorKind;
 
-/// Each rank computes with its samples, and with what is the same.
+/// The results of an operation on each rank's own samples, and on values that
+/// are equal on all ranks.
 std::optional<States> Rule::ownResults() {
   for (auto [index, state] : llvm::enumerate(operands))
     if (state.kind != State::Own && state.kind != State::Same)
@@ -28,7 +29,8 @@ std::optional<States> Rule::ownResults() {
   return States(op->getNumResults(), State::of(State::Own));
 }
 
-/// What has arrived for a rank's part is added up.
+/// The results of an operation that adds up the terms that arrived for a rank's
+/// part.
 std::optional<States> Rule::addedResults() {
   const zrt::FactoredTensor &terms = factors.operands.front();
   bool isSum =
@@ -78,7 +80,8 @@ bool Rule::isPlaced(size_t factor) const {
   return false;
 }
 
-/// What goes together has one order.
+/// Checks that all operands that are sorted rows, or places of such, are sorted
+/// by the same choices.
 bool Rule::agreesOnOrder() {
   const State *first = nullptr;
   for (auto [index, state] : llvm::enumerate(operands)) {
@@ -96,7 +99,8 @@ bool Rule::agreesOnOrder() {
   return true;
 }
 
-/// What an operand has beside such rows. `experts` is how those are cut.
+/// Checks an operand of an operation that reads sorted rows, and records in
+/// `experts` how the factor of the experts is cut.
 bool Rule::fitsSorted(unsigned operand, size_t rows, CutFactors &experts) {
   const State &state = operands[operand];
   const zrt::FactoredTensor &tensor = factors.operands[operand];
@@ -201,7 +205,7 @@ std::optional<States> Rule::sortedResults() {
       if (auto [composed, blocks] = composeBlocks(factors, factored, experts);
           composed == Composed::Cut)
         state = State::cut({static_cast<unsigned>(dim), blocks});
-    // What comes back is in the order of the samples.
+    // Rows that were placed back are in the order of the samples.
     state.isOfAll = state.kind == State::Term && !tensor.dimensions.empty() &&
                     hasFactor(tensor.dimensions.front(),
                               [&](size_t factor) { return isPlaced(factor); });

@@ -68,8 +68,9 @@ static bool isUniformAlong(const State &state,
   return true;
 }
 
-/// What has the factor has its range, and all else is whole, or a number of
-/// each range.
+/// Checks the operands of an operation that computes a range on each rank:
+/// those with the factor have its range, all others are whole, or have a number
+/// for each range.
 bool Rule::fitsRanged(size_t ranged, const Blocks &blocks) {
   for (unsigned index = 0; index < operands.size(); ++index) {
     const State &state = operands[index];
@@ -129,7 +130,8 @@ const void *Rule::findOrder() const {
   return nullptr;
 }
 
-/// Ranks sort the rows of all, and have room for each choice.
+/// Checks an operation that sorts rows: each rank sorts the rows of all ranks,
+/// and has room for each choice.
 bool Rule::fitsOrder() {
   int64_t choices = 0, kept = 0;
   for (auto [index, state] : llvm::enumerate(operands)) {
@@ -157,8 +159,9 @@ bool Rule::fitsOrder() {
   return false;
 }
 
-/// How many indices of the factor each rank has. Where its range is within one
-/// of another axis, ranks of that axis have what is between.
+/// The number of indices of the factor that each rank has. If its range is
+/// within a range of another axis, ranks of that axis have the indices in
+/// between.
 std::optional<int64_t> Rule::sizeOfRanges(size_t ranged) {
   const State &state = *findFirsts(operands);
   const auto &firsts = state.numbers;
@@ -171,7 +174,7 @@ std::optional<int64_t> Rule::sizeOfRanges(size_t ranged) {
                   Twine(rank) +
                   " of the axis; wanted equal ranges, one behind "
                   "the other");
-  // Of a dimension that says how many indices the whole has, as of dropout.
+  // `size`, as of dropout, is the number of indices of the whole dimension.
   auto whole = op->getAttrOfType<IntegerAttr>("size");
   if (whole && whole.getInt() != size * static_cast<int64_t>(firsts.size()))
     return fail("has ranges of " + Twine(size) + " indices of " +

@@ -1,7 +1,7 @@
 //===- ValueRepeats.cpp - values that are the same along a dimension ------===//
 //
-// What is the same along a dimension stays so along the part of the dimension
-// that a reshape makes of it: there the value repeats.
+// A value that is equal along a dimension stays so along the part of the
+// dimension that a reshape makes of it: there the value repeats.
 //
 //===----------------------------------------------------------------------===//
 

@@ -9,15 +9,15 @@ namespace mlir::zero::verify {
 /// Whether a dimension of `tensor` has any of the factor.
 bool hasFactorOf(const zrt::FactoredTensor &tensor, size_t factor);
 
-/// One way to read the operands that are cut: of each the dimension, and the
-/// factors of all.
+/// One way to read the operands that are cut: the dimension in which each of
+/// them is, and the factors that this cuts.
 struct Way {
   SmallVector<std::optional<unsigned>> dims;
   CutFactors cut;
 };
 
-/// The factor that has the samples of all ranks, and how far it is there from
-/// one rank's to the next one's.
+/// The factor that contains the samples of all ranks, and the distance, in its
+/// indices, between the samples of one rank and those of the next.
 struct SampleFactor {
   size_t factor;
   int64_t indices;
@@ -26,14 +26,15 @@ struct SampleFactor {
   }
 };
 
-/// What ranks compute, of what they have of the operands and of the factors.
+/// Derives the states of an operation's results from the states of its operands
+/// and its factors.
 class Rule {
 public:
   Rule(Operation *op, const zrt::Factors &factors, ArrayRef<State> operands,
        AxesAttr over)
       : op(op), factors(factors), operands(operands), over(over) {}
 
-  /// Nothing where there is a `problem`.
+  /// The states of the results; nothing if there is a `problem`.
   std::optional<States> run();
   std::string problem;
   /// Whether a factor may be cut that way, where its kind allows it.

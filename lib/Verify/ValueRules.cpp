@@ -1,7 +1,7 @@
 //===- ValueRules.cpp - from operands to results --------------------------===//
 //
-// What an operation says of its dimensions decides what ranks compute that have
-// parts of its operands. What it does not say is an error.
+// The factors of an operation decide what ranks compute that have parts of its
+// operands. Cuts that the factors do not allow are errors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,7 +73,7 @@ bool Rule::fitsOperand(const Way &way, unsigned operand, unsigned dim) {
          "; wanted one cut for both");
     return false;
   }
-  // The operation repeats one index of what may have one.
+  // An operation repeats the one index of a broadcast operand.
   auto type = dyn_cast<RankedTensorType>(op->getOperand(operand).getType());
   const bool repeats = factors.operands[operand].isBroadcast &&
                        state.kind == State::Same && type &&
@@ -88,8 +88,8 @@ bool Rule::fitsOperand(const Way &way, unsigned operand, unsigned dim) {
   return false;
 }
 
-/// Whether operands go together; `isSoFar`, those that the way has a dimension
-/// of, since what does not fit them does not fit all either.
+/// Whether operands go together. With `isSoFar`, only those of which the way
+/// has a dimension: if they do not go together, no longer way fits either.
 bool Rule::fitsOperands(const Way &way, bool isSoFar) {
   auto isCut = [&](size_t factor) { return way.cut.contains(factor); };
   for (auto [index, tensor] : llvm::enumerate(factors.operands)) {
@@ -152,8 +152,8 @@ static bool hasTerm(ArrayRef<State> states) {
                       [](const State &state) { return state.isTerm(); });
 }
 
-/// Adds to what `state` may be what `other` is, in another way to read what it
-/// comes of.
+/// Adds to `state` the states of `other`, the same value by another reading of
+/// its operands.
 static void addReading(State &state, const State &other) {
   if (state.kind == State::Term && other.kind == State::Cut) {
     state = other;
@@ -226,8 +226,10 @@ void Rule::addWays(unsigned operand, Way way) {
          "brings together");
 }
 
-/// What is known to be cut is read as that, and is one's own beside it: sums
-/// over what is cut are terms, and what needs the whole is refused.
+/// The results of an operation with operands that are cut. An own value is read
+/// as a part of a dimension if that is possible, and as a rank's own value
+/// otherwise; sums over a cut dimension are terms, and operations that need the
+/// whole are refused.
 std::optional<States> Rule::cutResults() {
   Way way;
   way.dims.resize(operands.size());
@@ -242,7 +244,8 @@ std::optional<States> Rule::cutResults() {
     for (State &state : *found)
       state.kind = State::Cut;
   }
-  // What is linear in what a sum combines may come before that.
+  // An operation that is linear in values which a sum will combine may come
+  // before the sum.
   bool isOfRange = operands.size() == 1 && operands[0].isOfRange &&
                    factors.operands[0].isLinear;
   for (State &state : *found) {
@@ -256,8 +259,8 @@ std::optional<States> Rule::cutResults() {
 // Any operands
 //===----------------------------------------------------------------------===//
 
-/// Where dimension 0 of all operands that have it is of the samples of all
-/// ranks, that of a result is as well.
+/// Marks results whose dimension 0 has the samples of all ranks: those for
+/// which all operands with that dimension have them.
 void Rule::markOfAll(States &results) const {
   auto factorOf = [](const zrt::FactoredTensor &tensor) {
     bool isOne = !tensor.dimensions.empty() &&

@@ -12,43 +12,44 @@ inline ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-/// What the ranks of `over` have of the results of `op`, which has `factors`;
-/// an error at `at`, if there is one, where they would be no parts of one
+/// The states of the results of `op`, which has `factors`, over `over`. An
+/// error at `at`, if given, if the ranks would not compute parts of one
 /// computation.
 FailureOr<States> applyFactors(Operation *op, const zrt::Factors &factors,
                                ArrayRef<State> operands, AxesAttr over,
                                Operation *at);
 
-/// The same with the factors that `op` has.
+/// As `applyFactors`, with the factors of `op` itself.
 FailureOr<States> applyOperation(Operation *op, ArrayRef<State> operands,
                                  AxesAttr over, Operation *at);
 
-/// What `apply` gives of `operands`, and of those that may be terms as such;
-/// where either gives results these may be both, and where one does not,
-/// `operands` are what it takes. An error at `at`, if there is one, where
-/// neither does.
+/// Applies `apply` to `operands`, and again with all operands that may be
+/// terms, or one of them, read as terms. If both readings give results, the
+/// results may be read in both ways; if only one does, `operands` are changed
+/// to that reading. An error at `at`, if given, if neither does.
 FailureOr<States> applyReadings(
     MutableArrayRef<State> operands, Operation *at,
     llvm::function_ref<FailureOr<States>(ArrayRef<State>, Operation *at)>
         apply);
 
-/// The same of the function that a launch runs.
+/// The states of the results of `kernel`, the function that a launch runs.
 FailureOr<States> applyKernel(FunctionOpInterface kernel,
                               ArrayRef<State> operands, AxesAttr over,
                               Operation *at);
 
-/// What a move makes of a value on its way between the whole and the parts of
-/// `ranks` ranks; nothing where `op` is no such move.
+/// The states of the results of `op`, a move of a value that is on its way
+/// between the whole and the parts of `ranks` ranks; nothing if `op` is no such
+/// move.
 std::optional<States> applyMove(Operation *op, const State &operand,
                                 int64_t ranks);
-/// `state` of a value of that shape, or, where the parts of all ranks are in
-/// the order of the whole, what ranks then have.
+/// `state`, of a value of `shape`; if it is `Gathered` and the parts of all
+/// ranks are now in the order of the whole, the state that this makes.
 State settled(State state, ArrayRef<int64_t> shape);
-/// Of a value of that shape, the dimensions of which a rank may have one block,
-/// of so many elements.
+/// A `Cut` state with a layout for each dimension of `shape` of which one rank
+/// can have one contiguous block of `block` elements.
 State partOfBlock(ArrayRef<int64_t> shape, int64_t block);
-/// Sets `stride` and `front` of what `op` gives, if it is a move that brings a
-/// dimension of `ranks` to the front.
+/// Sets `stride` and `front` of `state`, that of a result of `op`, if `op` is a
+/// move that brings a dimension of `ranks` to the front.
 void setFront(State &state, Operation *op, int64_t ranks);
 
 } // namespace mlir::zero::verify

@@ -48,9 +48,9 @@ std::optional<SampleFactor> Rule::findSamples(unsigned operand) const {
   return found;
 }
 
-/// How an operand is cut. Where a rank has one index of what is cut, that is
-/// not told from the samples that are in the same order; it is another
-/// dimension than theirs if there is one.
+/// The layouts of an operand. If a rank has one index of the cut dimension, its
+/// layout cannot be told from that of the samples, which are in the same order;
+/// then the layouts of other dimensions count, if there are any.
 SmallVector<Layout, 1> Rule::layoutsOf(unsigned operand) const {
   const State &state = operands[operand];
   SmallVector<Layout, 1> apart;
@@ -65,8 +65,8 @@ SmallVector<Layout, 1> Rule::layoutsOf(unsigned operand) const {
   return apart.empty() ? state.layouts : apart;
 }
 
-/// What an operand has beside samples of all ranks: those in the same order, or
-/// what is the same for all of them.
+/// Checks an operand of an operation that reads the samples of all ranks: it
+/// has them in the same order, or values that are equal for all of them.
 bool Rule::fitsSamples(unsigned operand, const SampleFactor &samples) {
   const State &state = operands[operand];
   if (state.samples) {
@@ -92,8 +92,8 @@ bool Rule::fitsSamples(unsigned operand, const SampleFactor &samples) {
   return false;
 }
 
-/// How far it is in a result from one rank's samples to the next one's; 0 where
-/// it has none.
+/// The distance, in elements of a result, between the samples of one rank and
+/// those of the next; 0 if the result has none.
 static int64_t samplesOf(const zrt::Factors &factors,
                          const zrt::FactoredTensor &tensor,
                          const SampleFactor &samples) {
@@ -124,9 +124,9 @@ std::optional<SampleFactor> Rule::readSamples() {
   return std::nullopt;
 }
 
-/// The same elements in their order. Where a rank has one index of what is cut,
-/// that may stand in front of the samples of all ranks or behind them: it moves
-/// no element.
+/// The state behind a reshape, which keeps the elements in their order. If a
+/// rank has one index of the cut dimension, that dimension may stand in front
+/// of the samples of all ranks or behind them, since this moves no element.
 void Rule::reshapeSamples(const State &operand, State &result) const {
   result.samples = operand.samples;
   result.sumsSamples = operand.sumsSamples;
@@ -152,7 +152,8 @@ void Rule::reshapeSamples(const State &operand, State &result) const {
   }
 }
 
-/// Samples stay apart, or are added up over all ranks.
+/// Follows the samples of all ranks from operands to results: they stay apart,
+/// or are added up.
 bool Rule::followSamples(States &results) {
   if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op)) {
     reshapeSamples(operands.front(), results.front());

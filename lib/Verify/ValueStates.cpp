@@ -20,7 +20,8 @@ std::string verify::describe(const Layout &layout) {
   return text;
 }
 
-/// Where a rank has one index of several dimensions, any may be the one.
+/// All layouts: a rank that has one index of several dimensions may have its
+/// part in any of them.
 static std::string describeAll(ArrayRef<Layout> layouts) {
   return llvm::join(
       llvm::map_range(layouts,

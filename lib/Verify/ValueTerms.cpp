@@ -12,8 +12,9 @@ static bool isFloat(Value value) {
   return isa<FloatType>(getElementTypeOrSelf(value.getType()));
 }
 
-/// Addends are terms as well, or nothing; one that is cut goes to a result that
-/// is, and so does one of which all parts are the same.
+/// Checks the addends of a sum whose terms the ranks have: each is a term
+/// itself, zero, or cut like the result, which includes values whose parts are
+/// all equal.
 bool Rule::countsAddendsOnce(const CutFactors &cut) {
   auto isPart = [&](const State &state, const zrt::FactoredTensor &tensor) {
     for (auto [dim, factored] : llvm::enumerate(tensor.dimensions))
@@ -36,7 +37,8 @@ bool Rule::countsAddendsOnce(const CutFactors &cut) {
   return true;
 }
 
-/// A term goes into what is linear in it, and is added to terms.
+/// The results of an operation on terms: it must be linear in a term, or add it
+/// to other terms.
 std::optional<States> Rule::termResults() {
   std::optional<unsigned> linear;
   for (auto [index, state] : llvm::enumerate(operands)) {

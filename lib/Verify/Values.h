@@ -17,7 +17,7 @@ public:
       : symbols(module), step(step), axis(axis), isModel(step.isModel()) {}
 
   LogicalResult run();
-  /// What ranks have of a value that was followed.
+  /// The state of a value that was followed.
   State stateOf(Value value) const { return statesOf(value).front(); }
 
 private:
@@ -63,8 +63,8 @@ private:
   /// have parts of the positions, or samples of their own.
   bool isOfPositions() const { return cutsPositions(axis); }
   bool isOfSamples() const { return cutsExperts(axis); }
-  /// Whether `state` is what ranks may bring together of their samples, though
-  /// it may be the same on each.
+  /// Whether ranks may gather values of `state` as their own samples; the value
+  /// may also be equal on all ranks.
   bool isOfRanks(const State &state) const {
     return isOfSamples() &&
            (state.kind == State::Own || state.kind == State::Same);
@@ -72,7 +72,7 @@ private:
 
   States statesOf(ValueRange values) const;
   void give(Value value, State state);
-  /// What may be a term is one for all that read it.
+  /// Settles that `value`, which may be a term, is one, for all its readers.
   void takeTerm(Value value);
 
   SymbolTable symbols;

@@ -41,7 +41,7 @@ AtAttr AccessTable::findPlace(Value value) {
   Operation *maker = value.getDefiningOp();
   if (!maker) {
     auto argument = cast<BlockArgument>(value);
-    // What a kernel's body reads, its operation does.
+    // The operation around a kernel's body reads for it.
     if (!isa<StepOp>(argument.getOwner()->getParentOp()))
       return {};
     return placeAt(argument.getOwner()->getParentOp(), argument.getArgNumber());
@@ -119,8 +119,9 @@ void AccessTable::collectOperands(Operation &op, Accesses &accesses) {
   });
 }
 
-/// What each owner keeps of the gradients of `parameters`: in the layout
-/// `contiguous`, ranks keep different elements at one place.
+/// Adds the stored elements that each owner keeps of the gradients of
+/// `parameters`: in the layout `contiguous`, ranks keep different elements at
+/// one place.
 void AccessTable::collectOwned(PartitionOp partition, ArrayAttr parameters,
                                SmallVectorImpl<Access> &accesses) {
   AtAttr stored = stateOf(partition, "gradients");
@@ -208,7 +209,7 @@ void AccessTable::collectStart(AsyncOpInterface op, Accesses &accesses) {
     if (!op.getOperandOffsets(tables).empty())
       add(accesses.atOnce, places.front(), /*isWrite=*/true);
   }
-  // What nothing waits for is done where it stands.
+  // An operation without a wait ends where it stands.
   auto &running = op.getPending() ? accesses.inFlight : accesses.atOnce;
   for (auto [index, buffer, place] : llvm::enumerate(buffers, places)) {
     if (buffer.memory == AsyncBuffer::Memory::Operand)
@@ -224,7 +225,7 @@ void AccessTable::collectStart(AsyncOpInterface op, Accesses &accesses) {
   }
 }
 
-/// What arrives packed is unpacked there.
+/// The accesses of a wait, which unpacks buffers that arrive packed.
 void AccessTable::collectWait(WaitOp wait, Accesses &accesses) {
   auto start = dyn_cast_if_present<AsyncOpInterface>(
       tables.handles.findStart(wait.getPending()));

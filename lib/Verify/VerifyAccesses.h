@@ -17,8 +17,8 @@ struct Access {
   int64_t rank = -1;
 };
 
-/// What an operation touches where it stands, and what it goes on touching
-/// until its wait.
+/// The accesses of an operation where it stands, and those that go on until its
+/// wait.
 struct Accesses {
   SmallVector<Access> atOnce, inFlight;
 };

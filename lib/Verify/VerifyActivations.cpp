@@ -47,8 +47,8 @@ static LogicalResult verifyTiers(const Tables &tables, WaitOp wait) {
   return success();
 }
 
-/// What is fetched must be what was offloaded under its number, for the first
-/// time.
+/// Checks that a fetch reads the copy that was offloaded under its number, and
+/// is the first to do so.
 static LogicalResult verifyFetch(const Tables &tables, FetchOp fetch,
                                  DenseMap<Operation *, FetchOp> &fetched) {
   auto offload = dyn_cast_if_present<OffloadOp>(

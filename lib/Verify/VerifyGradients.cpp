@@ -177,7 +177,7 @@ FailureOr<Level> Gradients::findLevel(AccumulateOp accumulate, Store &store) {
 
 LogicalResult Gradients::add(AccumulateOp accumulate,
                              MutableArrayRef<Cell> cells, Level level) {
-  // What runs in `apply` runs after the last micro-batch.
+  // `apply` runs after the last micro-batch.
   int64_t before = isa<MicroOp>(now.region) ? now.micro : now.micros - 1;
   for (Cell &cell : cells) {
     if (cell.isCombined)
@@ -305,8 +305,8 @@ LogicalResult Gradients::takeInRange(CollectiveOpInterface reduce, Store &store,
                 reduce->getOperands());
 }
 
-/// What the second step of an exchange takes is what the first has made of the
-/// same gradients.
+/// Checks that the second step of an exchange takes the sums that the first
+/// step has made of the same gradients.
 LogicalResult Gradients::verifySums(CollectiveOpInterface reduce) {
   auto second = cast<ExchangeGradientsOp>(reduce.getOperation());
   for (auto [index, sum] : llvm::enumerate(second.getGradients())) {
@@ -436,7 +436,7 @@ LogicalResult Gradients::visitTie(TieGradientsOp tie) {
   return success();
 }
 
-/// What stages share is checked once it is added up.
+/// Gradients that stages share may be checked only after they were added up.
 LogicalResult Gradients::verifyTied(GradStatsOp stats, PartitionOp partition,
                                     const Cell &cell) {
   if (partition.getStages() && !cell.isTied)
@@ -473,7 +473,7 @@ LogicalResult Gradients::visitStats(GradStatsOp stats) {
   return success();
 }
 
-/// What leaves for the host must be complete.
+/// Checks that gradients are complete when they are copied to the host.
 LogicalResult Gradients::visitCopy(CopyToHostOp copy) {
   if (copy.getState() != "gradients")
     return success();

@@ -33,7 +33,8 @@ private:
   DenseMap<Value, Operation *> freed;
   /// The operations in flight that read a value.
   DenseMap<Value, llvm::SmallSetVector<Operation *, 2>> borrowed;
-  /// What must be freed in this region, and the operation that makes it so.
+  /// Values that must be freed in this region, each with the operation that is
+  /// the reason.
   llvm::MapVector<Value, Operation *> due;
 };
 } // namespace

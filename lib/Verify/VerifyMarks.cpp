@@ -86,7 +86,8 @@ static LogicalResult verifyGiven(const Tables &tables) {
   return success();
 }
 
-/// What is read has the type that the partition stores and gathers.
+/// Checks that a load has the type that the parameter's partition stores and
+/// gathers.
 static LogicalResult verifyLoad(const Tables &tables, LoadOp load) {
   PartitionOp owner = tables.ownerOf(load.getParameterAttr());
   if (!owner || load.getType().getElementType() == owner.getComputeType())

@@ -57,7 +57,8 @@ private:
   /// be left alone for: a collective in flight borrows.
   DenseMap<Value, int64_t> lastUses, borrowed;
   SmallVector<Use> uses;
-  /// Where each start brings its operands, in elements of its first buffer.
+  /// The places to which each start brings its operands, in elements of its
+  /// first buffer.
   DenseMap<Operation *, SmallVector<int64_t>> operandOffsets;
 };
 
@@ -256,8 +257,9 @@ LogicalResult LineMemory::verifyGradient(const Use &use, PartitionOp partition,
          << " is stored";
 }
 
-/// What an operation computes into a stored gradient is that parameter's, and
-/// exactly as long: neighbours and padding stay as they are.
+/// Checks an operation that computes into a stored gradient: the elements are
+/// those of one parameter, and exactly as many, so that neighbours and padding
+/// stay as they are.
 LogicalResult LineMemory::verifyState(const Use &use, PartitionOp partition,
                                       AtAttr stored) {
   int64_t bytes = elementBytes(partition.getGradientType());

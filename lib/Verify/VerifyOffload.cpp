@@ -94,7 +94,7 @@ LogicalResult Offload::visitUpdate(UpdateOnHostOp update) {
        failed(
            verifyCopy(tables, update, update.getParameters(), "parameters"))))
     return failure();
-  // It is overwritten in place.
+  // The update overwrites the copy of the parameters in place.
   if (update.getParameters() && isUsedElsewhere(update, update.getParameters()))
     return update.emitOpError("overwrites a copy that is used elsewhere, too");
   for (auto [index, state] : llvm::enumerate(update.getStates())) {

@@ -16,8 +16,9 @@ static SmallVector<Operation *> collectCollectives(StepOp step) {
   return collectives;
 }
 
-/// What must agree: operation, group, range or parameters, count and type. All
-/// of it is in the operation's attributes and types; places may differ.
+/// Whether two collectives agree in operation, group, range or parameters,
+/// count and type. All of these are in the operation's attributes and types;
+/// places may differ.
 static bool agree(Operation *a, Operation *b) {
   return a->getName() == b->getName() &&
          getCommonFacts(a) == getCommonFacts(b) &&

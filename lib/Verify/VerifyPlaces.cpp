@@ -246,8 +246,9 @@ LogicalResult Places::verifyInPlace(AsyncOpInterface op, Value operand,
   return success();
 }
 
-/// What is started has its own buffers in the communication arena, and what
-/// lies in a state or in another buffer where that is.
+/// Checks the buffers of a started operation: its own are in the communication
+/// arena, and those that lie in a state or in another buffer have their place
+/// there.
 LogicalResult Places::verifyBuffers(AsyncOpInterface op) {
   ArrayRef<AsyncBuffer> buffers = tables.getBuffers(op);
   if (failed(verifyNames(op, buffers)))
@@ -285,7 +286,7 @@ static size_t countPlaces(Operation &op) {
   return llvm::count_if(op.getResultTypes(), llvm::IsaPred<RankedTensorType>);
 }
 
-/// What has one name in the stash has one place, and nothing else is there.
+/// Checks that a name in the stash has one place, where nothing else is.
 LogicalResult Places::verifyStashed(Operation &op, StringAttr name,
                                     AtAttr place) {
   if (failed(expectSize(&op, place, {ArenaKind::Stash},

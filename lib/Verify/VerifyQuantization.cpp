@@ -41,8 +41,8 @@ static LogicalResult verifyGather(AllGatherOp gather, const Tables &tables) {
   return success();
 }
 
-/// What exchanges lose is fed back as planned: with another beta, ranks would
-/// still agree, and train something else.
+/// Checks that exchanges feed quantization errors back as planned: with another
+/// beta, ranks would still agree, and train something else.
 static LogicalResult verifyFeedback(ExchangeGradientsOp exchange,
                                     FeedbackAttr wanted) {
   FeedbackAttr found = exchange.getFeedbackAttr();
@@ -72,7 +72,8 @@ static LogicalResult verifyErrors(PartitionOp partition, const Tables &tables) {
   return error << "] as is planned";
 }
 
-/// What is stored quantized is so as planned: the runtime packs it by that.
+/// Checks that parameters are stored quantized as planned, since the runtime
+/// packs them by the plan.
 static LogicalResult verifyStored(PartitionOp partition, const Tables &tables) {
   QuantizationAttr found = partition.getQuantizedAttr(),
                    planned = tables.training.getPlanning().getQuantizedFrozen();

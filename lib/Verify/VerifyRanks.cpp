@@ -167,8 +167,9 @@ using Fact = std::tuple<OperationName, Attribute, OperationName, Attribute>;
 using Facts = llvm::MapVector<Fact, Operation *>;
 } // namespace
 
-/// Of the operations of ZeRO but collectives, which meet in order, and kernels,
-/// which are the model's. Where in its region each stands is its program's own.
+/// Collects the facts of all operations of ZeRO, without collectives, whose
+/// order is compared instead, and kernels, which are the model's. Their places
+/// in their regions may differ between programs.
 static Facts collectFacts(StepOp step) {
   Facts facts;
   for (Operation &region : step.getBody().front()) {

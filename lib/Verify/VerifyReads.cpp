@@ -22,7 +22,7 @@ struct Copy {
   Operation *by = nullptr;
 };
 
-/// What a wait for a gather gave.
+/// A parameter that a wait for a gather gave, and the updates that it had seen.
 struct Gathered {
   FlatSymbolRefAttr parameter;
   int64_t version = 0;
@@ -160,7 +160,7 @@ static bool isLoaded(Value value) {
   return false;
 }
 
-/// What a gather gave is read through a load, before its parameter is updated.
+/// Checks that a gathered parameter is read through a load, before its update.
 LogicalResult Reads::visitGathered(Operation &op, Value operand, Value root) {
   auto found = gathered.find(root);
   if (found == gathered.end())
@@ -299,7 +299,7 @@ LogicalResult Reads::startCopy(Operation &op, const AsyncBuffer &buffer) {
   case AsyncBuffer::Memory::State:
     if (buffer.state != "parameters")
       return success();
-    // What no rank sends is this rank's own: its update.
+    // An operation that is no collective is this rank's own update.
     return isCollective(&op)
                ? startRefresh(op, buffer)
                : visitUpdate(&op, tables.find(buffer.partition), buffer.begin,

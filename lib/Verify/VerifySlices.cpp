@@ -2,10 +2,10 @@
 //
 // Where slices of parameters are in host memory, a gather sends a copy: of its
 // own parameter, made after the last update, and not during one. Nothing else
-// reads such a copy, nor slices that are not on the device. Where they are in a
-// file, the copy is one of what was read, of which the same holds: an update of
-// it is its write. A gather within a
-// node sends a slice of the secondary partition, of which the same holds.
+// reads such a copy, nor slices that are not on the device. If slices are in a
+// file, a gather sends a copy of what was read from it; the same rules hold,
+// with the write to the file in the place of the update. A gather within a node
+// sends a slice of the secondary partition, under the same rules.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ struct Slice {
   /// The axes of the secondary partition that it is of; null for the slice that
   /// this rank owns.
   AxesAttr over = {};
-  /// Whether it was read from a file, and is in host memory.
+  /// Whether the slice was read from a file, and is in host memory.
   bool isStaged = false;
 };
 
@@ -146,7 +146,8 @@ LogicalResult Slices::startRead(ReadParametersOp read,
   return success();
 }
 
-/// What was read of a slice is copied as it was then.
+/// Starts the upload of a slice that was read from a file: it has the version
+/// that was read.
 LogicalResult Slices::uploadStaged(UploadOp upload, FlatSymbolRefAttr parameter,
                                    Value source) {
   auto found = copies.find(getRoot(source));
@@ -201,7 +202,7 @@ LogicalResult Slices::startUpdate(Operation *op, const AsyncBuffer &buffer) {
   PartitionRange range = {buffer.partition, buffer.begin, buffer.end};
   for (auto &[upload, slices] : copying)
     for (const Slice &slice : slices) {
-      // What was read of a file is not touched.
+      // An update does not touch the staging buffer that a read has filled.
       if (!overlap(range, slice.range) || isUploadOfRead(upload))
         continue;
       InFlightDiagnostic error = op->emitOpError("updates ")
@@ -215,7 +216,7 @@ LogicalResult Slices::startUpdate(Operation *op, const AsyncBuffer &buffer) {
   return success();
 }
 
-/// What a gather sends must be on the device, and be the slice as it is now.
+/// Checks that a gather sends slices that are on the device and up to date.
 LogicalResult Slices::verifySent(CollectiveOpInterface op,
                                  const AsyncBuffer &buffer) {
   if (buffer.memory == AsyncBuffer::Memory::State)

@@ -49,7 +49,8 @@ static LogicalResult verifyUnstash(UnstashOp unstash,
   return error;
 }
 
-/// What a pass sends and does not wait for is read when the pass is over.
+/// A send that its pass does not wait for reads the value when the pass is
+/// over, so the value must be in the stash.
 static LogicalResult verifySend(StartSendOp send) {
   bool isCarried =
       llvm::any_of(send.getPending().getUsers(), llvm::IsaPred<CarryOp>);

@@ -39,7 +39,7 @@ private:
 
   const Tables &tables;
   AccessTable table;
-  /// What is in flight, by memory space.
+  /// The uses in flight, by memory space.
   ByteMap<InFlightUse> busy[MemorySpace::kCount];
   llvm::DenseSet<Operation *> inFlight;
 };

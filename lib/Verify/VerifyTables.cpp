@@ -148,8 +148,8 @@ static LogicalResult verifyAverage(const Tables &tables, PartitionOp partition,
   return error << ", and it is an average, wanted " << wanted;
 }
 
-/// Where the module says how groups are trained, a partition does what its
-/// members' group says.
+/// Checks that a partition has the optimizer of its members' group, if the
+/// module has optimizers.
 static LogicalResult verifyOptimizer(const Tables &tables,
                                      PartitionOp partition) {
   DenseMap<StringAttr, OptimizerOp> byGroup;
@@ -182,7 +182,7 @@ static LogicalResult verifyOptimizer(const Tables &tables,
   return success();
 }
 
-/// What is read has a place in a partition, whether or not it is trained.
+/// Checks that each parameter that is read is in a partition, trained or not.
 static LogicalResult
 verifyLoads(const Tables &tables,
             const DenseMap<StringAttr, PartitionOp> &partitions) {

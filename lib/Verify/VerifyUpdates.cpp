@@ -33,8 +33,7 @@ private:
   Operation *stats = nullptr;
   Operation *reduce = nullptr, *judge = nullptr, *scale = nullptr;
   SmallVector<Operation *> updates;
-  /// What is updated of each partition: the first element and the last, and by
-  /// which operation.
+  /// The updated ranges of each partition, and the operation that updates each.
   struct Updated {
     int64_t begin, end;
     Operation *by;

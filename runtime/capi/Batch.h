@@ -12,7 +12,7 @@
 
 namespace zrt {
 
-/// What a caller gave is wrong, and nothing was done.
+/// The error of a call with wrong arguments, which has done nothing.
 class ArgumentError : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;

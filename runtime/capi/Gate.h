@@ -11,8 +11,8 @@ class Gate {
 public:
   explicit Gate(int ranks) : ranks(ranks) {}
 
-  /// Of a rank: waits until the gate opens. Returns false where the job is to
-  /// end here.
+  /// Waits until the gate opens; called by each rank. Returns false if the job
+  /// is to end here.
   bool arrive();
   /// Waits until all ranks are here; false where the gate opened before.
   bool awaitAll();

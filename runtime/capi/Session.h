@@ -35,7 +35,7 @@ public:
   using std::runtime_error::runtime_error;
 };
 
-/// What a session runs: a program and the kernels that were compiled for it,
+/// The program that a session runs and the kernels that were compiled for it,
 /// borrowed.
 struct Compiled {
   const Program *program = nullptr;
@@ -44,8 +44,8 @@ struct Compiled {
   BackendMaker makeBackend;
 };
 
-/// What the optimizer keeps of a parameter: states that are no other form of
-/// its value.
+/// The optimizer's states of a parameter, without those that are another form
+/// of its value.
 std::vector<const State *> optimizerStatesOf(const Program &program,
                                              const Parameter &parameter);
 
@@ -83,7 +83,7 @@ public:
   /// says. Where they are instead there are no arrays, and the loss is NaN.
   UpdateReport step(const std::vector<NamedArray> &arrays,
                     const std::vector<NamedGradient> &gradients = {});
-  /// The same in two parts: `backward` ends when all gradients are reduced and
+  /// An update in two parts: `backward` ends when all gradients are reduced and
   /// judged, and before anything is updated. Not in a run that checks itself.
   void backward(const std::vector<NamedArray> &arrays,
                 const std::vector<NamedGradient> &gradients = {});
@@ -92,17 +92,17 @@ public:
   double evaluate(const std::vector<NamedArray> &arrays,
                   const std::vector<NamedResult> &results = {});
 
-  /// What has been told since this was last called, and that did not end the
-  /// run: a line each.
+  /// The notices since the last call, of things that did not end the run: a
+  /// line each.
   std::string takeNotices() { return std::exchange(notices, ""); }
 
   /// The learning rate of all parameter groups from the next update on;
   /// nothing: that of the schedule again.
   void setLearningRate(std::optional<double> rate);
-  /// The same of some of them, by name. Throws ArgumentError, and sets none,
-  /// where there is no such group.
-  void setLearningRates(
-      const std::map<std::string, std::optional<double>> &rates);
+  /// The learning rates of some parameter groups, by name. Throws
+  /// ArgumentError, and sets none, if there is no such group.
+  void
+  setLearningRates(const std::map<std::string, std::optional<double>> &rates);
 
   /// Updates begun, and the position of the next one's first sample.
   int64_t updates() const;
@@ -113,7 +113,7 @@ public:
   void getParameter(const std::string &name, float *values, int64_t count);
   void setParameter(const std::string &name, const float *values,
                     int64_t count);
-  /// The same of what the optimizer keeps.
+  /// All `count` elements of a parameter's optimizer state, as f32.
   void getState(const std::string &name, const std::string &state,
                 float *values, int64_t count);
   void setState(const std::string &name, const std::string &state,
@@ -123,10 +123,10 @@ public:
   void getGradient(const std::string &name, float *values, int64_t count);
   void setGradient(const std::string &name, const float *values, int64_t count);
 
-  /// The same of the elements that one rank answers for, piece after piece.
-  /// `what` is "parameter", "gradient", or what the optimizer keeps. Every
-  /// element is one rank's: of what several store, each has an equal part, and
-  /// all of them are set.
+  /// The elements of a parameter that one rank answers for, piece after piece.
+  /// `what` is "parameter", "gradient", or the name of an optimizer state. Each
+  /// element belongs to one rank: if several ranks store the elements, each
+  /// answers for an equal part, and setting them sets all copies.
   std::vector<Piece> localPieces(int rank, const std::string &name,
                                  const std::string &what) const;
   void getLocal(int rank, const std::string &name, const std::string &what,
@@ -149,8 +149,8 @@ private:
     UpdateReport report;
     bool isChanged = false; ///< gradients were set
   };
-  /// What fills the inputs of one rank with the samples of the rank `moved`
-  /// places further.
+  /// A function that fills the inputs of one rank with the samples of the rank
+  /// `moved` places further.
   using RankFill = std::function<void(int rank, int64_t micro,
                                       void *const *inputs, uint64_t moved)>;
 
@@ -194,8 +194,8 @@ private:
   std::vector<std::unique_ptr<Batches>> batches; ///< of `data`, by rank
   /// Update `firstUpdate` begins with sample `firstSample` of the sequence.
   int64_t firstUpdate = 0, firstSample = 0;
-  /// What batches come from, where that is known, and what they came from in
-  /// the run of the checkpoint that was loaded, until both are compared.
+  /// The data that batches come from, if it is known, and the data of the run
+  /// whose checkpoint was loaded, until both are compared.
   DataPosition source, sourceBefore;
   std::string loadedPath;
   std::vector<std::unique_ptr<Communicator>> communicators;

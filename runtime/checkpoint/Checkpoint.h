@@ -12,7 +12,7 @@
 
 namespace zrt {
 
-/// What was loaded.
+/// A checkpoint that was loaded.
 struct LoadedCheckpoint {
   std::string path;
   Manifest manifest;

@@ -1,7 +1,8 @@
-// What writing checkpoints asks of a file system.
+// The operations of a file system that writing checkpoints needs.
 //
-// It is an interface so that tests can lose what was not synchronised, at any
-// operation. Reading needs no such thing: what a crash leaves is on the disk.
+// The file system is an interface so that tests can lose data that was not
+// synchronised, at any operation. Reading needs no interface: what a crash
+// leaves is on the disk.
 #ifndef ZERO_RUNTIME_CHECKPOINT_FILESYSTEM_H
 #define ZERO_RUNTIME_CHECKPOINT_FILESYSTEM_H
 

@@ -22,7 +22,7 @@ struct FoundCheckpoint {
   Manifest manifest;
 };
 
-/// What is not complete, and why it is not.
+/// A checkpoint that is not complete, and the reason.
 struct BrokenCheckpoint {
   std::string path;
   std::string reason;
@@ -37,8 +37,8 @@ struct Checkpoints {
   std::vector<std::string> damaged; ///< paths of what was set aside
 };
 
-/// What a folder holds; nothing where it does not exist. What was left by a
-/// crash while a checkpoint was written or removed is not listed.
+/// The checkpoints in a folder; none if it does not exist. Remains of a crash
+/// while a checkpoint was written or removed are not listed.
 Checkpoints findCheckpoints(const std::string &folder);
 
 /// The paths of all that a folder holds of checkpoints, whole or not; none
@@ -76,7 +76,8 @@ public:
   /// is a complete one of that update or of a later one; one of that update
   /// that cannot be read gets another name. Returns true.
   bool begin(int64_t update);
-  /// Where the files are written until the checkpoint is complete.
+  /// The folder in which the files are written until the checkpoint is
+  /// complete.
   static std::string partialPath(const std::string &folder, int64_t update);
   /// A file by which ranks find out whether they see one folder.
   static std::string probePath(const std::string &folder, uint64_t tag);
@@ -88,8 +89,8 @@ public:
   /// Removes all but the newest `keep`, as far as that is possible.
   void prune(int64_t keep);
 
-  /// What the steps since the last call have to say: what could not be removed,
-  /// and what got another name.
+  /// Remarks since the last call: folders that could not be removed, and those
+  /// that got another name.
   std::vector<std::string> takeRemarks();
 
 private:

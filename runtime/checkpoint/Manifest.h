@@ -13,7 +13,7 @@
 namespace zrt {
 
 inline constexpr const char *kManifestName = "manifest.json";
-/// What a manifest says that it is.
+/// The name of the format, in every manifest.
 inline constexpr const char *kManifestFormat = "zero-checkpoint";
 
 /// The name, among states, of a parameter's own value.
@@ -54,7 +54,7 @@ struct DataPosition {
   uint64_t seed = 0;
   uint64_t globalBatch = 0; ///< samples in an update
   uint64_t consumed = 0;    ///< samples before the next update
-  /// Of the training data; 0 where there was none.
+  /// The samples and the digest of the training data; 0 if there was none.
   uint64_t samples = 0;
   uint64_t digest = 0;
 };
@@ -89,8 +89,8 @@ std::vector<StoredTensor> tensorsOf(const Program &program);
 /// and optimizer is one of another.
 uint64_t signatureOf(const std::vector<StoredTensor> &tensors);
 
-/// Of a program that writes manifests in another way: nothing tells whether it
-/// is whole.
+/// The error of a manifest of another version: nothing tells whether the
+/// checkpoint is whole.
 class OtherVersion : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;

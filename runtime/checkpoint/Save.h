@@ -17,7 +17,7 @@
 
 namespace zrt {
 
-/// Where a run is between two updates, besides what its memory says.
+/// The position of a run between two updates, which is not in its memory.
 struct RunPosition {
   int64_t update = 0; ///< updates begun, skipped ones included
   DataPosition data;
@@ -25,7 +25,8 @@ struct RunPosition {
 
 struct SavedCheckpoint {
   std::string path;
-  /// What could not be removed, and what got another name; of the first rank.
+  /// Folders that could not be removed, and those that got another name; on the
+  /// first rank.
   std::vector<std::string> remarks;
 };
 
@@ -47,14 +48,14 @@ SavedCheckpoint saveCheckpoint(const std::string &folder,
 void agreeOnFolder(const std::string &folder, Communicator &communicator,
                    FileSystem &files = FileSystem::disk());
 
-/// The same as `saveCheckpoint`, from a copy of the state, on a thread of each
-/// rank: ranks meet at `begin`, and then where all of them have come to the
-/// same point and say how far they are. The manifest is still written last, and
-/// only after every rank's file is on the disk. All functions but `progress`
-/// are called by all ranks together.
+/// Saves a checkpoint as `saveCheckpoint` does, from a copy of the state, on a
+/// thread of each rank: ranks meet at `begin`, and then at points of the run
+/// that all of them reach, where they agree on their progress. The manifest is
+/// still written last, and only after every rank's file is on the disk. All
+/// functions but `progress` are called by all ranks together.
 class BackgroundSave {
 public:
-  /// How far a rank is. Ranks agree on the largest.
+  /// The progress of a rank's save. Ranks agree on the largest value.
   enum class Progress : int32_t {
     Idle,  ///< nothing is being saved
     Done,  ///< this rank's part of what all do now is

@@ -34,8 +34,8 @@ public:
   bool isKnown() const { return round == rounds.size(); }
   /// Whether nothing is on its way any more.
   bool isDone() const { return isKnown() && sends->active() == 0; }
-  /// Of two ranks that started different operations: the first rank that did
-  /// not start what rank 0 did; "" where all started the same. \pre isKnown()
+  /// Describes the first rank that did not start the operation that rank 0 did;
+  /// "" if all started the same. \pre isKnown()
   std::string describeDifference() const;
   /// Calls `visit` with each rank that is waited for now. \pre !isKnown()
   template <typename Visit> void visitAwaited(Visit visit) const {
@@ -43,10 +43,11 @@ public:
       if (!receives->isComplete(firstReceive + i))
         visit(peerBefore(rounds[round][i]));
   }
-  /// Those ranks, sorted.
+  /// The ranks that are waited for now, sorted.
   std::vector<int> awaited() const;
-  /// Whether those have not started the operation. A rank that tells what
-  /// others told it may itself wait for one that has not. \pre !isKnown()
+  /// Whether the ranks that are waited for have not started the operation. A
+  /// rank that tells what others told it may itself wait for one that has not.
+  /// \pre !isKnown()
   bool awaitsStarts() const { return round == 0; }
   /// Whether this rank is the one to tell people of those that it waits for:
   /// the first that is there, or the one that hears of them. \pre !isKnown()
@@ -58,7 +59,8 @@ private:
     int32_t rank = -1; ///< none
     OperationSignature what;
   };
-  /// Of some ranks, the first one, and the first that started something else.
+  /// Facts about some ranks: the first one, and the first that started
+  /// something else.
   struct Knowledge {
     Started first, other;
     void add(const Started &started);

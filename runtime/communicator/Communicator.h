@@ -33,7 +33,7 @@ public:
   using std::runtime_error::runtime_error;
 };
 
-/// What every backend is made with.
+/// The options of every backend.
 struct CommunicatorOptions {
   /// Seconds that a wait lasts without any progress before it is an error;
   /// 0 waits for ever.
@@ -66,8 +66,8 @@ public:
   /// not wait for peers. `reduction` concerns reducing kinds only.
   virtual Ticket start(Collective kind, Reduction reduction,
                        const std::vector<Transfer> &parts) = 0;
-  /// The same on a stream of a device, where this communicator queues its
-  /// operations; others have no use for `stream`.
+  /// Starts an operation on a stream of a device, if this communicator queues
+  /// its operations; others ignore `stream`.
   virtual Ticket startOn(Stream stream, Collective kind, Reduction reduction,
                          const std::vector<Transfer> &parts);
   /// Returns when the operation is done on this rank; where operations are

@@ -33,7 +33,7 @@ public:
   }
 
 private:
-  /// What a start was asked for.
+  /// The arguments of a start.
   struct Asked {
     Stream stream = Stream::Compute;
     Collective kind = Collective::AllReduce;
@@ -42,7 +42,7 @@ private:
     std::string name; ///< of the command; "": it is none
     uint32_t command = kNoCommand;
   };
-  /// What the wait for a ticket is to do besides.
+  /// The additional work of the wait for a ticket.
   struct Later {
     std::optional<Ticket> ticket; ///< of another start that it stands for
     bool replaces = false; ///< `ticket` is waited for instead, not as well

@@ -1,4 +1,5 @@
-// What hands all on to another communicator, unless it says otherwise.
+// A communicator that forwards all calls to another one, unless a derived class
+// overrides them.
 #ifndef ZERO_RUNTIME_COMMUNICATOR_FORWARDINGCOMMUNICATOR_H
 #define ZERO_RUNTIME_COMMUNICATOR_FORWARDINGCOMMUNICATOR_H
 
@@ -8,7 +9,7 @@
 
 namespace zrt {
 
-/// What starts and ends operations is for who derives from it.
+/// Derived classes override the starts and ends of operations.
 class ForwardingCommunicator : public Communicator {
 public:
   int rank() const override { return inner.rank(); }

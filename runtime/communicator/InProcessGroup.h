@@ -13,8 +13,8 @@
 
 namespace zrt::in_process {
 
-/// What a communicator shares with all that were split from it: one failure,
-/// and one lock for everything but the work itself.
+/// The state that a communicator shares with all that were split from it: one
+/// failure, and one lock for everything but the work itself.
 struct World {
   explicit World(const CommunicatorOptions &options) : options(options) {}
 

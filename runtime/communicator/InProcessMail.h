@@ -1,5 +1,5 @@
-// What ranks of one process send each other one by one: messages in the order
-// in which they are sent, between each two ranks on each lane.
+// Messages between ranks of one process, in the order in which they are sent,
+// between each two ranks on each lane.
 #ifndef ZERO_RUNTIME_COMMUNICATOR_INPROCESSMAIL_H
 #define ZERO_RUNTIME_COMMUNICATOR_INPROCESSMAIL_H
 

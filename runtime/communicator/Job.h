@@ -14,8 +14,8 @@ namespace zrt::processes {
 
 using Clock = std::chrono::steady_clock;
 
-/// What makes progress whenever any communicator of this process is called: a
-/// peer may wait for one while this rank waits for another.
+/// An object that makes progress whenever any communicator of this process is
+/// called: a peer may wait for one while this rank waits for another.
 class Progressing {
 public:
   virtual ~Progressing() = default;
@@ -24,9 +24,9 @@ public:
   virtual void cancel() = 0;
 };
 
-/// There is one in a process, and it ends with the process: communicators in
-/// static storage may outlive everything else. Every call of what connects the
-/// processes is made under `lock()`.
+/// The job of a process, which ends with the process: communicators in static
+/// storage may outlive everything else. Every call of the library that connects
+/// the processes is made under `lock()`.
 class Job {
 public:
   virtual ~Job();
@@ -62,7 +62,7 @@ public:
   void finalize();
 
 protected:
-  /// What a process tells all others.
+  /// A message of a process to all others.
   struct Message {
     int32_t leaving;
     int32_t rank;

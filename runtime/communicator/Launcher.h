@@ -6,7 +6,7 @@
 
 namespace zrt {
 
-/// What the environment says of the launcher of this process.
+/// The launcher of this process, as the environment describes it.
 struct Launch {
   std::string launcher;  ///< "torchrun"; empty: none that is known
   std::string variables; ///< that say so, for messages: "RANK and WORLD_SIZE"

@@ -15,7 +15,7 @@ public:
   static constexpr Meeting split() { return Meeting(What::Split); }
 
   constexpr bool isCollective() const { return what == What::Collective; }
-  /// Of a collective.
+  /// The kind of a collective.
   constexpr Collective collective() const { return kind; }
   constexpr bool operator==(const Meeting &other) const {
     return what == other.what && kind == other.kind;

@@ -39,7 +39,7 @@ public:
   void cancel(SocketOperation &operation);
   /// Sends `bytes`, which stay, to whoever hears.
   void tell(const void *from, uint64_t bytes);
-  /// What the other side has told, in its order; empty: nothing more.
+  /// The next notice of the other side, in its order; empty: there is none.
   std::string hear();
 
   /// Writes and reads what can be without waiting. False where the connection
@@ -95,13 +95,13 @@ private:
 
   Socket socket;
   std::string endReason;
-  // What is written.
+  // The state of writing.
   std::vector<Frame> frames;
   size_t nextFrame = 0;
   bool isBroken = false; ///< the other side takes nothing more
   uint64_t announced = 0;
   std::vector<Awaited> wanted; ///< sends that were announced
-  // What is read.
+  // The state of reading.
   std::vector<char> input;
   size_t inputBegin = 0, inputEnd = 0;
   Header header;

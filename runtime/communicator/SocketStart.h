@@ -10,7 +10,7 @@
 
 namespace zrt::processes {
 
-/// Where a process is among those of its job, and where rank 0 listens.
+/// The place of a process in its job, and the address at which rank 0 listens.
 struct SocketPlace {
   int rank = 0, ranks = 1;
   std::string host;

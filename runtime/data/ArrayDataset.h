@@ -11,7 +11,7 @@
 
 namespace zrt {
 
-/// What the first dimension of an input's array counts.
+/// The meaning of the first dimension of an input's array.
 enum class ArrayRole : uint8_t {
   Samples, ///< rows of the input
   Batches, ///< whole inputs, each of which is a micro-batch

@@ -25,8 +25,8 @@ struct Vocabulary {
 /// itself or a part of it on each.
 Vocabulary vocabularyOf(const Program &program, const Input &input);
 
-/// That of the input of token ids, of which a part may be looked up; negative
-/// where there is none.
+/// The vocabulary of the input of token ids, of which a part may be looked up;
+/// negative if there is no such input.
 Vocabulary tokenVocabularyOf(const Program &program);
 /// Whether token ids may be bytes of text: there are at most 256.
 bool isOfBytes(const Vocabulary &vocabulary);
@@ -54,7 +54,7 @@ public:
 
   /// Samples in a micro-batch of a rank.
   uint64_t rows() const { return microBatch; }
-  /// Where row `row` of those of this rank comes from, for messages.
+  /// The place in the data of row `row` of this rank's batch, for messages.
   std::string placeOf(uint64_t update, int micro, uint64_t row) const;
 
   /// Fills `inputs` for batch `batch` of an evaluation: the same samples in
@@ -62,8 +62,8 @@ public:
   /// there is no validation data.
   void fillValidation(uint64_t batch, void *const *inputs) const;
 
-  /// The same with the samples in the order of the data; after the last one
-  /// the first ones follow.
+  /// Fills `inputs` for batch `batch` of an evaluation with the samples in the
+  /// order of the data; after the last one the first ones follow.
   void fillInOrder(uint64_t batch, void *const *inputs) const;
   /// Rows of samples in the validation data, and the batches of a rank that
   /// `fillInOrder` takes for all of them. Throw where there is no such data.
@@ -86,7 +86,8 @@ public:
   uint64_t tokensPerUpdate() const;
 
 private:
-  /// What epochs are permuted by; without it, samples keep the data's order.
+  /// The key that epochs are permuted by; without it, samples keep the data's
+  /// order.
   using OrderKey = std::optional<uint64_t>;
 
   void fill(const Dataset &dataset, OrderKey key, uint64_t first,

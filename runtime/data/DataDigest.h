@@ -14,13 +14,14 @@ namespace zrt {
 /// `samples`. To read all would take long.
 std::vector<uint64_t> telling(uint64_t samples);
 
-/// Their digest, whatever the size of micro-batches. `read` writes the sample
-/// at place `place` of `telling` to the first of the `rows` rows of `inputs`.
+/// The digest of the samples in `telling`, whatever the size of micro-batches.
+/// `read` writes the sample at place `place` of `telling` to the first of the
+/// `rows` rows of `inputs`.
 uint64_t digestOfSamples(
     const std::vector<Input> &inputs, uint64_t rows,
     const std::function<void(size_t place, void *const *inputs)> &read);
 
-/// The same of a dataset for `inputs`.
+/// The digest of a dataset for `inputs`.
 uint64_t digestOfData(const std::vector<Input> &inputs, const Dataset &data);
 
 } // namespace zrt

@@ -1,4 +1,4 @@
-// What all files of data have in common.
+// Functions for all files of data.
 #ifndef ZERO_RUNTIME_DATA_DATAFILE_H
 #define ZERO_RUNTIME_DATA_DATAFILE_H
 
@@ -10,7 +10,7 @@ namespace zrt {
 
 bool endsWith(const std::string &text, const std::string &end);
 
-/// Its bytes, or 0 where there is no such file.
+/// The size of a file in bytes, or 0 if there is none.
 uint64_t sizeOfFile(const std::string &path);
 
 /// Runs `read`. Where it throws and the file, which had `bytes` at the start,

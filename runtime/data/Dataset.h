@@ -26,8 +26,8 @@ public:
   virtual uint64_t tokensPerSample() const = 0;
   /// True where what counts as a sample fills all rows, a whole micro-batch.
   virtual bool wholeBatches() const { return false; }
-  /// Where element `element` of input `input` comes from in sample `index` of
-  /// epoch `epoch`, for messages: the file, and the place in it.
+  /// The place of element `element` of input `input` in sample `index` of epoch
+  /// `epoch`, for messages: the file, and the place in it.
   virtual std::string placeOf(size_t input, uint64_t epoch, uint64_t index,
                               uint64_t element) const = 0;
   /// Writes row `row` of each input, in the order of `Program::inputs`, from
@@ -37,7 +37,7 @@ public:
                     void *const *inputs) const = 0;
 };
 
-/// What to read.
+/// The data to read, and how to split it.
 struct DataOptions {
   std::string path;
   std::string format;               ///< of token files; empty: by name

@@ -131,7 +131,7 @@ bool writeInteger(DataType type, void *data, uint64_t index, int64_t value) {
   }
 }
 
-/// True where both have the same bits.
+/// Whether both types have the same representation.
 bool isSame(TensorDataType from, DataType to) {
   switch (to) {
   case DataType::F32:

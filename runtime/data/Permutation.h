@@ -9,8 +9,8 @@ namespace zrt {
 /// 64 well mixed bits of `a` and `b` (SplitMix64's finaliser over both).
 uint64_t mixBits(uint64_t a, uint64_t b);
 
-/// Where `index` goes in the pseudo-random permutation `key` of [0, count).
-/// A bijection for each key; needs `index < count`.
+/// The image of `index` under the pseudo-random permutation `key` of [0,
+/// count). A bijection for each key; needs `index < count`.
 uint64_t permute(uint64_t index, uint64_t count, uint64_t key);
 
 } // namespace zrt

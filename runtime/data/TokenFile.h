@@ -37,7 +37,7 @@ public:
   void read(uint64_t first, uint64_t number, int32_t *out) const;
   /// True where a token is a byte of text.
   bool isText() const { return bytesPerToken == 1; }
-  /// What was assumed of the file and cannot be seen in it, or "".
+  /// An assumption about the file that cannot be checked by reading it, or "".
   const std::string &remark() const { return assumption; }
 
 private:

@@ -62,7 +62,8 @@ public:
   virtual void callHost(HostCall &call, Queue queue) = 0;
   /// `event` is then done when all that `queue` holds now is.
   virtual void record(Event event, Queue queue) = 0;
-  /// What `queue` gets from now on comes after `event` as last recorded.
+  /// Makes work that `queue` gets from now on wait for `event` as last
+  /// recorded.
   virtual void wait(Queue queue, Event event) = 0;
   /// The host waits.
   virtual void synchronize(Queue queue) = 0;
@@ -70,8 +71,9 @@ public:
   /// The host looks, and does not wait.
   virtual bool isDone(Event event) = 0;
 
-  /// What `queue`, and queues that wait for its events, get until `endCapture`
-  /// is not run but becomes a graph. All of them must be joined to it by then.
+  /// Captures a graph: work that `queue`, and queues that wait for its events,
+  /// get until `endCapture` becomes part of the graph and does not run. All of
+  /// them must be joined to it by then.
   virtual void beginCapture(Queue queue) = 0;
   virtual Graph endCapture(Queue queue) = 0;
   /// Drops what was captured, after an error: the queues work again.

@@ -27,7 +27,7 @@
 
 namespace zrt {
 
-/// What a backend is made of. `collectives` and what `makeKernel` makes use
+/// The parts of a backend. `collectives` and the kernels of `makeKernel` use
 /// `device`; kernels queue their work on `queues[Stream::Compute]`.
 struct DeviceParts {
   std::unique_ptr<Device> device;
@@ -35,7 +35,8 @@ struct DeviceParts {
   std::unique_ptr<CollectiveQueue> collectives;
   KernelMaker makeKernel;
   std::shared_ptr<void> owned; ///< what the kernels need besides
-  /// Without the memory's and the program's part, which the backend fills in.
+  /// The context of the kernels, without the parts of the memory and the
+  /// program, which the backend fills in.
   KernelContext context;
   /// Called by all ranks when their kernels are planned, with nothing in the
   /// memory yet; says what it did. Null: there is nothing to do.
@@ -46,7 +47,8 @@ struct DeviceParts {
   Communicator *host = nullptr;
   /// Says a remark to the user, of this rank. Null: nobody hears.
   std::function<void(const std::string &)> tell;
-  /// Of what the device was given, until it is an error; 0: for ever.
+  /// Seconds that work on the device may take until it is an error; 0: for
+  /// ever.
   double timeoutSeconds = 600;
   std::string nvmePath; ///< folder of states in files; empty: as compiled
   HostRoom hostRoom = nullptr; ///< for what that folder does not take
@@ -87,9 +89,11 @@ private:
   void unpackInputs(int micro);
   void runStep();
   void runStage();
-  /// What a graph holds: an update, a micro-batch, or the last one and apply.
+  /// The part of a program that a graph holds: an update, a micro-batch, or the
+  /// last one and apply.
   enum class Piece { Update, Micro, Last };
-  /// With what the update before has postponed, or without.
+  /// A piece, and whether it begins with operations that the update before has
+  /// postponed.
   using Begun = std::pair<Piece, bool>;
   struct Captured {
     Device::Graph graph = nullptr;

@@ -16,8 +16,9 @@ struct Nearby {
 /// The cores of "0-15,64-79"; none where it is no such list.
 std::vector<int> coresOfList(const std::string &text);
 
-/// Of the device at `address`, such as "0000:5d:00.0", by the files of
-/// `devices`, in which each has a folder: /sys/bus/pci/devices.
+/// Finds the cores and memory near the device at `address`, such as
+/// "0000:5d:00.0", by the files of `devices`, in which each device has a
+/// folder: /sys/bus/pci/devices.
 Nearby findNearby(const std::string &devices, const std::string &address);
 
 /// Has this thread, and those that it starts, run on the cores that are near,

@@ -40,8 +40,8 @@ public:
   /// Throws CommunicationError where an operation failed on any rank, as far
   /// as is known here.
   virtual void check() = 0;
-  /// The same library over this rank's group `group` of `mesh`. All ranks make
-  /// the same groups in the same order, and none outlives this.
+  /// A queue of the same library over this rank's group `group` of `mesh`. All
+  /// ranks make the same groups in the same order, and none outlives this.
   virtual std::unique_ptr<CollectiveQueue> makeGroup(const Mesh &mesh,
                                                      uint32_t group) = 0;
   /// Ends everything that is queued here, groups included. The ranks'

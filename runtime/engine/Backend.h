@@ -1,5 +1,5 @@
-// What one rank of a run stands on: memory, commands, and the ways of the
-// host's data in and out.
+// The backend of one rank: memory, commands, and the ways of the host's data in
+// and out.
 #ifndef ZERO_RUNTIME_ENGINE_BACKEND_H
 #define ZERO_RUNTIME_ENGINE_BACKEND_H
 
@@ -13,7 +13,7 @@
 
 namespace zrt {
 
-/// What the backend of a rank can be told.
+/// The options of a rank's backend.
 struct BackendOptions {
   int threads = 0;      ///< a rank; 0: cores / local ranks
   std::string nvmePath; ///< folder of states in files; empty: as compiled
@@ -21,19 +21,19 @@ struct BackendOptions {
   double timeout = 600;
   bool overcommit = false; ///< start without enough memory
 
-  // Of a device.
+  // Options of a device.
   bool eager = false;    ///< no graph
   bool graph = false;    ///< a step that cannot be a graph is an error
   bool near = true;      ///< threads and memory stay near the rank's GPU
   bool shareGpu = false; ///< ranks of a machine may share one
   std::string collectives = "auto"; ///< or "nccl", "host"
   std::string tuneProducts;         ///< the file of their times; empty: none
-  /// Of collectives: "windows", "registered" or "plain"; "auto": the first of
-  /// these that NCCL has here.
+  /// The memory of collectives: "windows", "registered" or "plain"; "auto": the
+  /// first of these that NCCL has here.
   std::string collectivesMemory = "auto";
 };
 
-/// What backends are made for; all borrowed.
+/// The program and the services that a backend is made for; all borrowed.
 struct BackendSetup {
   const Program &program;
   const BackendOptions &options;
@@ -52,10 +52,10 @@ struct BackendSetup {
 using FillMicro =
     std::function<void(int micro, Control &control, void *const *inputs)>;
 
-/// What looks at an update between its micro-batches and its apply region, when
-/// nothing is in flight. `again` computes the micro-batches once more, on
-/// inputs that are filled anew, and may be called any number of times by all
-/// ranks together.
+/// A function that looks at an update between its micro-batches and its apply
+/// region, when nothing is in flight. `again` computes the micro-batches once
+/// more, on inputs that are filled anew, and may be called any number of times
+/// by all ranks together.
 using Review = std::function<void(const std::function<void()> &again)>;
 
 /// One rank's program on a processor.
@@ -65,13 +65,13 @@ public:
 
   /// Makes every kernel. Throws as `Executor::plan`.
   virtual void plan() = 0;
-  /// Where state is read and written, between updates only.
+  /// The arenas of the state, to read and write between updates only.
   virtual const Arenas &arenas() const = 0;
 
-  /// The initialize region.
+  /// Runs the initialize region.
   virtual void initialize() = 0;
-  /// One update: every micro-batch, then the apply region. Returns when
-  /// `control` and `traffic` tell what it did.
+  /// Runs one update: every micro-batch, then the apply region. Returns when
+  /// `control` and `traffic` have its results.
   virtual void update(const FillMicro &fill) = 0;
   /// The evaluate region, on inputs that `fill` makes as micro-batch 0; then
   /// `read` reads its outputs.
@@ -115,7 +115,7 @@ public:
   /// It trains on: for measuring only. Throws std::runtime_error where there is
   /// no graph.
   virtual double repeatGraph(int64_t times);
-  /// What it runs on, for people; "" for the host.
+  /// The device that the backend runs on, for people; "" for the host.
   virtual std::string describe() const { return ""; }
 };
 

@@ -109,7 +109,7 @@ std::string Executor::placeOfPass() const {
          std::to_string(program.pipeline.stage) + ": ";
 }
 
-/// Of a ticket, only one has copies, or none.
+/// Waits for the copies of `ticket`; at most one of the two has any.
 void Executor::waitForCopies(uint32_t ticket) {
   for (SideCopies *copies : {sideCopies, fileCopies})
     if (copies)
@@ -118,7 +118,7 @@ void Executor::waitForCopies(uint32_t ticket) {
 
 void Executor::runKernel(const Action &action) {
   const Command &command = *action.command;
-  // What has no queue of its own runs here.
+  // A command without a queue of its own runs here.
   if (action.copies)
     action.copies->start(command.ticket, command.stream, action.buffers[1],
                          action.buffers[0], action.copied);
@@ -126,7 +126,8 @@ void Executor::runKernel(const Action &action) {
     action.kernel->run(action.buffers.data(), workspace);
 }
 
-/// What a copy to or from a file does to a bit, the file's own faults do.
+/// Runs a kernel with the fault to inject, if there is one. Bits of copies to
+/// or from a file are flipped by the file's own faults.
 void Executor::runFaulty(const Action &action) {
   const Command &command = *action.command;
   const KernelSpec &spec = program.kernels[command.kernel];

@@ -19,7 +19,7 @@
 
 namespace zrt {
 
-/// What one rank sent, by `TrafficClass`.
+/// The traffic that one rank sent, by `TrafficClass`.
 struct SentCounts {
   /// In units of 1/ranks of an element, as `Program::expectedTraffic`.
   std::array<uint64_t, kCountOf<TrafficClass>> elements{};
@@ -51,10 +51,10 @@ public:
   /// several, on one stream.
   virtual void start(uint32_t ticket, Stream stream, void *to, const void *from,
                      size_t bytes) = 0;
-  /// What runs from now on comes after the copies of `ticket`, if there are.
+  /// Makes work from now on wait for the copies of `ticket`, if there are any.
   virtual void wait(uint32_t ticket) = 0;
-  /// Gives up all that was started, of which nothing will be done. Where copies
-  /// run when they are started there is nothing to give up.
+  /// Forgets all copies that were started and will not be done. If copies run
+  /// when they are started, there is nothing to forget.
   virtual void forget() {}
 };
 
@@ -91,30 +91,31 @@ public:
   void runApply();
   void runEvaluate();
   /// Whether collectives that `apply` leaves running for the next update start
-  /// at its end, or when `startPostponed` is called. What they send and
-  /// receive is nobody else's until they are waited for.
+  /// at its end, or when `startPostponed` is called. Their buffers may not be
+  /// used until they are waited for.
   void setPostpones(bool postpones) { postponesStarts = postpones; }
   void startPostponed();
-  /// There are such that have not started since `apply` ran.
+  /// Whether collectives were postponed that have not started since `apply`
+  /// ran.
   bool hasPostponed() const { return isPostponed; }
-  /// For who runs regions by other means than this, such as graphs.
+  /// Sets `hasPostponed`, for callers that run regions by other means, such as
+  /// graphs.
   void setPostponed(bool postponed) { isPostponed = postponed; }
-  /// Whether `runApply` postpones any.
+  /// Whether `runApply` postpones any collective.
   bool willPostpone() const;
-  /// Runs again what judges the gradients of an update, once they were changed.
-  /// Called by all ranks in the command hook, with the command that judges
-  /// them.
+  /// Runs the command that judges the gradients of an update again, after they
+  /// were changed. Called by all ranks in the command hook, with that command.
   void judgeAgain();
 
   /// Waits for every operation that a region left running for the next one, or
   /// postponed, so that parameters may be read from outside.
   void drain();
-  /// The same for what has started.
+  /// Waits as `drain` does, but only for operations that have started.
   void waitForStarted();
-  /// No region has left an operation running for the next one.
+  /// Whether no region has left an operation running for the next one.
   bool isIdle() const;
-  /// Gives up every operation that was started, of which nothing will be done:
-  /// that of a graph which was not made. Where operations are queued.
+  /// Forgets every operation that was started and will not be done, since its
+  /// graph was not made; on devices that queue operations.
   void forget();
 
   const Traffic &traffic() const;
@@ -124,13 +125,13 @@ public:
   std::vector<std::string> choices() const;
   /// Null: copies run where they are started. Borrowed.
   void setSideCopies(SideCopies *copies) { sideCopies = copies; }
-  /// What reads and writes files, in host memory. Null: nothing does. Borrowed;
-  /// set before `plan`.
+  /// The copies that read and write files, in host memory. Null: there are
+  /// none. Borrowed; set before `plan`.
   void setFileCopies(SideCopies *copies) { fileCopies = copies; }
   void setCommandHook(CommandHook hook);
   /// Writes down each command. Null: does not. Borrowed; set before `plan`.
   void setFlight(FlightRecorder *recorder) { flight = recorder; }
-  /// What happens to kernels. Null: nothing does. Borrowed.
+  /// The faults to inject into kernels. Null: none. Borrowed.
   void setFaults(Faults *injected) { faults = injected; }
   /// `mark` is called with each command before it, and with null after it.
   void setMark(std::function<void(const Command *command)> mark);
@@ -144,7 +145,8 @@ public:
   /// The address of `buffer` on this rank. Throws std::runtime_error where it
   /// leaves its arena.
   void *address(const BufferRef &buffer) const;
-  /// The same for a micro-batch, whose slots of the stash it may be in.
+  /// The address of a buffer for a micro-batch, in whose slots of the stash it
+  /// may be.
   void *addressFor(uint32_t micro, const BufferRef &buffer);
   /// Micro-batches after which addresses in the stash are the same again.
   uint32_t countPlaces() const;
@@ -185,7 +187,8 @@ private:
   std::vector<std::unique_ptr<Communicator>> groups;
   KernelContext context;
   std::vector<std::unique_ptr<Kernel>> kernels;
-  /// Of each region; of a pass for each micro-batch whose places differ.
+  /// The actions of each region; of a pass, those for each micro-batch whose
+  /// places differ.
   std::map<const Region *, std::vector<std::vector<Action>>> plans;
   uint32_t place = 0; ///< micro-batch whose places the pass has that runs or
                       ///< is planned
@@ -193,7 +196,8 @@ private:
   const Turn *turn = nullptr; ///< the pass that runs; null: none does
   /// By slot and program ticket.
   std::vector<Communicator::Ticket> tickets;
-  /// The same: whose operation runs; null where none does.
+  /// By slot and program ticket: the communicator whose operation runs; null if
+  /// none does.
   std::vector<Communicator *> started;
   /// By program ticket: a command that starts what its waits are for.
   std::vector<const Command *> starts;

@@ -14,8 +14,8 @@ struct Executor::Action {
   std::vector<Transfer> transfers;
   Reduction reduction = Reduction::Sum;
   uint64_t elements = 0, bytes = 0;
-  /// Of a plain copy that runs beside others: its bytes, and whose it is; null
-  /// where the kernel does it.
+  /// Of a plain copy that runs beside other work: its bytes, and the queue that
+  /// does it; null if the kernel copies.
   uint64_t copied = 0;
   SideCopies *copies = nullptr;
   /// A wait whose start is in another region, which may not have run yet.

@@ -14,7 +14,8 @@ namespace zrt {
 class Failure {
 public:
   void record(const std::string &message);
-  /// That of the rank of `communicator`, by name, and then tells its peers.
+  /// Records the failure of the rank of `communicator`, by name, and then tells
+  /// its peers.
   void record(const std::exception &error, Communicator &communicator);
 
   /// Empty while all is well. Not while ranks run.

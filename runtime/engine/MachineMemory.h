@@ -10,16 +10,16 @@
 
 namespace zrt {
 
-/// What something leaves of memory.
+/// A limit on memory, by the bytes that it leaves.
 struct MemoryLimit {
   uint64_t left = 0;      ///< bytes
   bool ofProcess = false; ///< else of all processes of the machine together
   std::string source;     ///< what says so, for messages
 };
 
-/// Those of the machine (/proc/meminfo), of this process's control groups,
-/// version 1 and 2, and of its own limits (ulimit). What the system does not
-/// tell is no limit. `root` stands before the paths: for tests.
+/// The limits of the machine (/proc/meminfo), of this process's control groups,
+/// version 1 and 2, and of its own limits (ulimit). Limits that the system does
+/// not tell are left out. `root` stands before the paths: for tests.
 std::vector<MemoryLimit> memoryLimits(const std::string &root = "");
 
 /// Bytes of host memory that a rank's arenas take; `isForDevice`: besides the

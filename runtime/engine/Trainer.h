@@ -12,7 +12,7 @@
 
 namespace zrt {
 
-/// What one update did. Equal on all ranks but for the times.
+/// The results of an update. Equal on all ranks but for the times.
 struct UpdateReport {
   int64_t update = 0; ///< from 1, skipped ones included
   double loss = 0;    ///< mean over ranks and micro-batches
@@ -29,12 +29,14 @@ struct UpdateReport {
   std::string blame;
 };
 
-/// What an evaluation found: means over micro-batches and ranks, equal on all.
+/// The results of an evaluation: means over micro-batches and ranks, equal on
+/// all ranks.
 struct EvaluationReport {
   double loss = 0;
-  /// Of each further output that is one floating-point number, by its name.
+  /// The mean of each further output that is one floating-point number, by its
+  /// name.
   std::vector<std::pair<std::string, double>> outputs;
-  /// Whether it went to the end.
+  /// Whether the evaluation went to the end.
   bool isWhole = true;
 };
 
@@ -59,8 +61,8 @@ public:
   /// between two, and says the same on all ranks; none: to the end.
   EvaluationReport evaluate(int64_t count,
                             const std::function<bool()> &goesOn = {});
-  /// The same on inputs that `fill` writes. `visit` is called after each
-  /// micro-batch, when the evaluation's outputs can be read.
+  /// Evaluates `count` micro-batches on inputs that `fill` writes. `visit` is
+  /// called after each micro-batch, when the evaluation's outputs can be read.
   EvaluationReport evaluate(int64_t count, const FillInputs &fill,
                             const std::function<void(int64_t micro)> &visit,
                             const std::function<bool()> &goesOn = {});
@@ -96,7 +98,7 @@ private:
   Backend &backend;
   Communicator &communicator;
   const Batches *batches;
-  std::vector<float> learningRates; ///< of this update
+  std::vector<float> learningRates;              ///< of this update
   std::vector<std::optional<double>> fixedRates; ///< by partition
   int64_t done = 0;
 };

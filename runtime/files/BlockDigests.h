@@ -1,4 +1,4 @@
-// What a file must hold, block by block.
+// The digests of a file's blocks, to check what is read.
 #ifndef ZERO_RUNTIME_FILES_BLOCKDIGESTS_H
 #define ZERO_RUNTIME_FILES_BLOCKDIGESTS_H
 

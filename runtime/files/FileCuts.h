@@ -8,21 +8,22 @@
 
 namespace zrt {
 
-/// What a file wants of transfers past the page cache, powers of two. Ones
-/// where it wants nothing.
+/// The alignment, in powers of two, that a file requires of transfers past the
+/// page cache; ones if it requires none.
 struct FileAlignment {
   uint64_t offset = 1; ///< of places in the file, and of lengths
   uint64_t memory = 1; ///< of addresses
 };
 
-/// What one transfer moves of a range, from its first byte on.
+/// The part of a range that one transfer moves, from the range's first byte on.
 struct FileCut {
   uint64_t bytes = 0; ///< of the range
-  /// Of the file, in whole blocks. The range's bytes are all of them, or, where
-  /// the range begins or ends within a block, a part of one block.
+  /// The bytes of the file, in whole blocks. The range has all of them, or, if
+  /// it begins or ends within a block, a part of one block.
   uint64_t begin = 0;
   uint64_t length = 0;
-  /// To and from the caller's memory; through a buffer otherwise.
+  /// Whether bytes go directly to or from the caller's memory; otherwise
+  /// through a buffer.
   bool isDirect = false;
 
   bool isRagged() const { return bytes != length; }

@@ -26,7 +26,7 @@ public:
   /// Throws std::runtime_error, naming the folder or the setting, where no file
   /// can be made there, or a setting is out of its range.
   FileMemory(const FileSettings &settings, int rank);
-  /// With an engine of the caller's, for at least `queueDepth` transfers.
+  /// Uses an engine of the caller, for at least `queueDepth` transfers.
   FileMemory(const FileSettings &settings, int rank,
              std::unique_ptr<FileEngine> engine);
   /// Waits for what is in flight, and drops what is not yet.

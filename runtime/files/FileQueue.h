@@ -86,9 +86,9 @@ private:
     /// Whether it has a part of a block, which has to stay as it is until then.
     /// Where that is written, the block is read before.
     bool needsTurn() const { return cut.isRagged(); }
-    /// What the file has of the cut.
+    /// The memory of all bytes of the cut.
     char *memory() const { return buffer ? buffer.get() : range.memory; }
-    /// Where the range begins in the buffer.
+    /// The address in the buffer at which the range begins.
     char *inBuffer() const { return buffer.get() + (range.offset - cut.begin); }
   };
 

@@ -38,10 +38,11 @@ public:
   void shrink(uint64_t end);
 
   int descriptor() const { return handle; }
-  /// What it was called; for messages.
+  /// The path at which the file was made, for messages.
   const std::string &path() const { return name; }
-  /// What transfers have to keep to: blocks of the file, of 4,096 bytes or a
-  /// multiple. Without O_DIRECT, too, since the file is compared by blocks.
+  /// The alignment of transfers: blocks of the file, of 4,096 bytes or a
+  /// multiple. It holds without O_DIRECT, too, since the file is compared by
+  /// blocks.
   const FileAlignment &alignment() const { return aligned; }
   /// "O_DIRECT, blocks of 4096 bytes", or why there is none.
   std::string describe() const;

@@ -17,9 +17,9 @@ constexpr uint32_t kFlightOperations = 1024;
 constexpr uint32_t kFlightGroups = 62;
 constexpr uint32_t kFlightTextBytes = 192;
 
-/// Of a group that has no place in the header, or of no group.
+/// The number of a group that has no place in the header, or of no group.
 constexpr uint32_t kNoFlightGroup = UINT32_MAX;
-/// Of an operation that is none of the program's commands.
+/// The command of an operation that is none of the program's commands.
 constexpr uint32_t kNoCommand = UINT32_MAX;
 
 enum class FlightKind : uint32_t {

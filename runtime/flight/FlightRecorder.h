@@ -8,14 +8,14 @@
 
 namespace zrt {
 
-/// Whose record it is.
+/// The rank that a record is of.
 struct FlightOwner {
   int rank = 0, ranks = 1;
   int stage = 0; ///< of a pipeline
   std::string program;
 };
 
-/// What a meeting is to its group.
+/// The number of a meeting in its group, and its signature.
 struct FlightMeeting {
   uint32_t group = kNoFlightGroup;
   uint64_t number = 0;

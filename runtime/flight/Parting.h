@@ -18,7 +18,7 @@ enum class Deviation {
   Different, ///< started another one; which of the ranks is right is not known
 };
 
-/// What a rank started at the meeting where ranks part.
+/// The operation that a rank started at the meeting where ranks part.
 struct PartingRank {
   const FlightRecord *record = nullptr;
   const FlightStep *step = nullptr;
@@ -37,14 +37,15 @@ class FlightGroupRanks {
 public:
   FlightGroupRanks(const std::vector<FlightRecord> &records, uint64_t id);
 
-  /// With `ranks` empty where all did the same, as far as is known.
+  /// Finds the meeting at which ranks part; `ranks` is empty if all did the
+  /// same, as far as is known.
   Parting findParting() const;
 
   struct Member {
     const FlightRecord *record;
     /// By number of the meeting.
     std::map<uint64_t, const FlightStep *> meetings;
-    /// What it waits for and has not got; null: it does not wait.
+    /// The operation that the rank waits for; null: it does not wait.
     const FlightStep *waits = nullptr;
     uint64_t last() const {
       return meetings.empty() ? 0 : meetings.rbegin()->first;

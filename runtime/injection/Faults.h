@@ -11,7 +11,7 @@
 
 namespace zrt {
 
-/// What happens to an operation.
+/// The fault to inject into an operation.
 struct InjectedFault {
   FaultKind kind = FaultKind::Kill;
   uint64_t bit = 0; ///< for `flipBit`

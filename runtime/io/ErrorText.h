@@ -1,4 +1,4 @@
-// What an exception says to users.
+// The text of an exception for users.
 #ifndef ZERO_RUNTIME_IO_ERRORTEXT_H
 #define ZERO_RUNTIME_IO_ERRORTEXT_H
 
@@ -8,8 +8,8 @@
 
 namespace zrt {
 
-/// What `error` says; where memory has run out, that, which std::bad_alloc does
-/// not.
+/// The text of `error`; std::bad_alloc, whose text says nothing, becomes a
+/// sentence about memory.
 inline std::string textOf(const std::exception &error) {
   return dynamic_cast<const std::bad_alloc *>(&error)
              ? "there is not enough memory"

@@ -13,9 +13,9 @@ struct Location {
 };
 Location locationOf(const std::string &path);
 
-/// What tells a file from all others, whatever it is called: its own number,
-/// or its folder's and its name where it does not exist yet. What several may
-/// write to, such as a device, is equal to nothing.
+/// The identity of a file, whatever its path: its own number, or its folder's
+/// and its name if it does not exist yet. A file that several may write to,
+/// such as a device, is equal to nothing.
 struct FileIdentity {
   uint64_t device = 0;
   uint64_t number = 0; ///< 0: it cannot be a file

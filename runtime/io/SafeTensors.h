@@ -43,8 +43,8 @@ bool isFloatType(TensorDataType type);
 DataType floatTypeOf(TensorDataType type);
 /// The format's type for elements of the runtime's.
 TensorDataType typeInFile(DataType type);
-/// The same for a parameter or state. Throws std::runtime_error, naming `what`,
-/// where it is not F32, F16 or BF16.
+/// The type in files of a parameter or state. Throws std::runtime_error, naming
+/// `what`, where it is not F32, F16 or BF16.
 TensorDataType storedTypeOf(DataType type, const std::string &what);
 
 /// "[3, 224]".
@@ -74,7 +74,7 @@ public:
   /// Null where the file has no tensor of that name.
   const TensorEntry *find(const std::string &name) const;
   const std::map<std::string, std::string> &metadata() const { return strings; }
-  /// Where in the file the data of `entry` begins.
+  /// The byte of the file at which the data of `entry` begins.
   uint64_t placeOf(const TensorEntry &entry) const {
     return dataBegin + entry.begin;
   }
@@ -82,7 +82,7 @@ public:
   /// Elements [first, first + count) of `entry`, as they are in the file.
   void read(const TensorEntry &entry, uint64_t first, uint64_t count,
             void *out) const;
-  /// The same of an F32, F16 or BF16 tensor, as f32.
+  /// Elements [first, first + count) of an F32, F16 or BF16 tensor, as f32.
   void readFloats(const TensorEntry &entry, uint64_t first, uint64_t count,
                   float *out) const;
 

@@ -26,7 +26,7 @@ void failTogether(Communicator &communicator, const std::string &error);
 
 /// A number that nobody else has, by chance.
 uint64_t randomTag();
-/// The same on all ranks, which all call it.
+/// A tag that is equal on all ranks, which all call it.
 uint64_t sharedTag(Communicator &communicator);
 
 /// `text` of rank `root`, on all, which all call it.

@@ -30,8 +30,8 @@ public:
     parallelForWorkers(extent, grain, call);
   }
 
-  /// The same with `body(begin, end, worker)`: no two concurrent calls have
-  /// the same worker, and 0 <= worker < threads().
+  /// Runs `body(begin, end, worker)` as `parallelFor` does: no two concurrent
+  /// calls have the same worker, and 0 <= worker < threads().
   template <typename Body>
   void parallelForWorkers(int64_t extent, int64_t grain, Body &&body) {
     int64_t parts = partsFor(extent, grain);
@@ -64,7 +64,7 @@ struct GeneratedKernel {
 
 struct CudaContext;
 
-/// What kernels of one rank share.
+/// The resources that the kernels of one rank share.
 struct KernelContext {
   int rank = 0;
   int64_t sampleIndex = 0; ///< among the ranks that have samples of their own

@@ -38,7 +38,7 @@ private:
   std::map<std::string, KernelFactory> factories;
 };
 
-/// What kernels run on.
+/// The processors that kernels run on.
 enum class Processor { Host, Cuda };
 
 /// Adds a kernel to a processor: a static object of a file that is linked into

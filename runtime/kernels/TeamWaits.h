@@ -14,7 +14,8 @@ namespace zrt {
 /// \pre Called first by `main`: no thread runs, and no file is open.
 void limitSpins(char **argv);
 
-/// What decides how the threads wait, for people: "GOMP_SPINCOUNT=300".
+/// The setting that decides how the threads wait, for people:
+/// "GOMP_SPINCOUNT=300".
 std::string describeWaits();
 
 } // namespace zrt

@@ -1,12 +1,12 @@
 // Sixteen f32 lanes at a time, whatever the element type in memory: for all
 // kernels of the host.
 //
-// Each function treats its lanes alike and spells out every fused
-// multiply-add, so an element has the same bits in a whole vector and in a
-// tail. Sums run in sixteen fixed lanes that are then added pairwise: their
-// bits follow from the row's length alone. Everything is inlined and nothing is
-// taken from the standard library: files are compiled for different processors,
-// and the linker must not choose one's copy for another.
+// Each function treats its lanes alike and spells out every fused multiply-add,
+// so an element is bitwise equal in a whole vector and in a tail. Sums run in
+// sixteen fixed lanes that are then added pairwise: their order follows from
+// the row's length alone. Everything is inlined and nothing is taken from the
+// standard library: files are compiled for different processors, and the linker
+// must not choose one's copy for another.
 #ifndef ZERO_RUNTIME_KERNELS_VECTOR_H
 #define ZERO_RUNTIME_KERNELS_VECTOR_H
 

@@ -1,5 +1,5 @@
-// The scale of a block of quantized elements, which kernels of all processors
-// and readers of saved weights give the same bits.
+// The scale of a block of quantized elements, bitwise equal in kernels of all
+// processors and in readers of saved weights.
 #ifndef ZERO_RUNTIME_PROGRAM_BLOCKSCALE_H
 #define ZERO_RUNTIME_PROGRAM_BLOCKSCALE_H
 

@@ -1,4 +1,4 @@
-// What ranks do together, as compiler and runtime both name it.
+// The collectives of compiler and runtime.
 #ifndef ZERO_RUNTIME_PROGRAM_COLLECTIVE_H
 #define ZERO_RUNTIME_PROGRAM_COLLECTIVE_H
 
@@ -8,7 +8,8 @@
 
 namespace zrt {
 
-/// Of messages between two ranks: one for values, one for their gradients.
+/// The lanes of messages between two ranks: one for values, one for their
+/// gradients.
 constexpr uint32_t kLanes = 2;
 
 /// 2^-ceil(log2 `ranks`), the factor of a prescaled sum: the largest power of

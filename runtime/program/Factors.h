@@ -14,7 +14,8 @@
 
 namespace zrt {
 
-/// What a rank computes of its part of a factor, with the same kernel.
+/// The results that a rank gets from its part of a factor, with the same
+/// kernel.
 enum class FactorKind : uint8_t {
   Whole,    ///< nothing: the operation needs all of the factor
   Parallel, ///< its part of results that have the factor, and all of others
@@ -30,12 +31,12 @@ struct Factor {
   std::string name;
   FactorKind kind = FactorKind::Whole;
   int64_t size = 0;
-  /// The attribute that holds its size, an integer, or where `index` is given
-  /// one of a list; empty where there is none.
+  /// The attribute that holds the factor's size: an integer, or, if `index` is
+  /// given, one of a list; empty if there is none.
   std::string attribute;
   int64_t index = -1;
-  /// The attribute that gives a range of it, where it is the first dimension of
-  /// a result; empty where there is none.
+  /// The attribute that gives a range of the factor, if it is the first
+  /// dimension of a result; empty if there is none.
   std::string range;
 };
 
@@ -53,13 +54,13 @@ struct FactoredDim {
 
 struct FactoredTensor {
   std::vector<FactoredDim> dimensions;
-  /// Of an operand: the results are a sum of which it is one term, so that of
-  /// the ranks that make a sum one may count it.
+  /// Of an operand: it is a term of the sum that the results are, so that only
+  /// one of the ranks that give terms of a sum may count it.
   bool isAddend = false;
-  /// Of an operand: where it is the term of a sum, the results are as well, if
-  /// addends are counted once and other operands are no terms.
+  /// Of an operand: if it is the term of a sum, so are the results, provided
+  /// that addends are counted once and other operands are no terms.
   bool isLinear = false;
-  /// Of an operand: what is one index along a dimension is repeated.
+  /// Of an operand: a dimension of one index is repeated.
   bool isBroadcast = false;
 };
 

@@ -12,15 +12,15 @@ struct KernelPattern {
   /// Ends the process where `schema` cannot be read.
   explicit KernelPattern(const KernelSchema &schema);
 
-  /// What of `spec` does not fit, or nothing; then `shapes` is filled. An
-  /// operation may compute in f64, which no kernel does.
+  /// Describes why `spec` does not fit; if it fits, returns "" and fills
+  /// `shapes`. An operation may compute in f64, which no kernel does.
   std::string match(const KernelSpec &spec, KernelShapes &shapes,
                     bool isOperation = false) const;
 
   /// The factors of an operation; nothing where `spec` does not fit.
   std::optional<Factors> findFactors(const KernelSpec &spec) const;
 
-  /// What zrt::factorMarks gives of it.
+  /// The marks that zrt::factorMarks returns.
   std::vector<std::string> factorMarks() const;
 
   /// Sets the flags that `spec` lacks.
@@ -38,8 +38,8 @@ private:
     std::string key;
     AttributeKind kind;
     bool optional; ///< flags are
-    /// The letter of which it is the size, or a range, or the group for each
-    /// dimension of which it has a number.
+    /// The letter whose size or range the attribute is, or the group for each
+    /// of whose dimensions it has a number.
     std::string letter;
     std::optional<double> least, above, below; ///< bounds of one number
   };
@@ -50,8 +50,8 @@ private:
     int64_t number = -1;
     bool group = false;
     bool mayLack = false; ///< a group that need not be there
-    /// How many are in a group: as many as an attribute says, or another group
-    /// has; or from `least` to `most`, where that is not negative.
+    /// The number of dimensions in a group: as many as an attribute says, or
+    /// another group has; or from `least` to `most`, if that is not negative.
     std::string rank;
     int64_t least = 0, most = -1;
     std::string range; ///< attribute that may give a range of it
@@ -67,7 +67,7 @@ private:
     std::string attribute;
     bool isSet;
   };
-  /// What becomes of a letter, or of a group, where all conditions hold.
+  /// The kind of a letter, or of a group, if all conditions hold.
   struct Kind {
     FactorKind kind;
     std::string letter;

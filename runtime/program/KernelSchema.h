@@ -28,11 +28,11 @@ public:
   int64_t size(const std::string &dimension) const;
   /// The sizes of a named group of dimensions.
   const std::vector<int64_t> &sizes(const std::string &group) const;
-  /// Their product.
+  /// The product of the sizes of a named group.
   int64_t product(const std::string &group) const;
   /// The tensor of that name; null where it is optional and absent.
   const TensorType *tensor(const std::string &name) const;
-  /// Its elements; 0 where it is absent.
+  /// The number of elements of the tensor of that name; 0 if it is absent.
   int64_t elements(const std::string &name) const;
   /// Whether the attribute `key` is there and not 0.
   bool flag(const std::string &key) const { return spec->integer(key) != 0; }
@@ -49,7 +49,8 @@ private:
   std::map<std::string, const TensorType *> tensors;
 };
 
-/// What decides how much of a processor's rate a kernel reaches.
+/// The kind and sizes of a kernel's arithmetic, which decide how much of a
+/// processor's rate it reaches.
 struct KernelArithmetic {
   enum Kind {
     Elementwise, ///< as fast as memory, or nearly so
@@ -60,7 +61,7 @@ struct KernelArithmetic {
   int64_t count = 0, rows = 0, columns = 0, depth = 0;
 };
 
-/// One row. Strings are literals.
+/// A row of the kernels' table. Strings are literals.
 ///
 /// `tensors` lists operands, an arrow and results: a name, a colon, an element
 /// type and dimensions; then, behind a bar, kinds of factors:
@@ -112,7 +113,7 @@ struct KernelSchema {
   uint64_t (*bytes)(const KernelShapes &shapes) = nullptr;
   /// Says what is wrong where names and kinds cannot; empty where nothing is.
   std::string (*check)(const KernelShapes &shapes) = nullptr;
-  /// What kind of operations `flops` are; null: elementwise.
+  /// The kind of the operations that `flops` counts; null: elementwise.
   KernelArithmetic (*arithmetic)(const KernelShapes &shapes) = nullptr;
   /// Bytes of scratch memory that a GPU's kernel takes at most, in a program
   /// that is `deterministic` or not; null: none.
@@ -143,14 +144,14 @@ std::vector<std::string> kernelSchemaNames();
 /// "dy is 4x5xf32, wanted 4x6xf32", or nothing, and then fills `shapes`.
 std::string checkKernel(const KernelSpec &spec, KernelShapes &shapes);
 
-/// The same of an operation, which may compute in f64.
+/// Checks the spec of an operation, which may compute in f64.
 std::string checkOperation(const KernelSpec &spec, KernelShapes &shapes);
 
 /// The factors of an operation as its row says them; nothing where there is no
 /// row, or the spec does not fit.
 std::optional<Factors> findFactors(const KernelSpec &spec);
 
-/// What the row of the kernel says that can be tried: letters and groups that
+/// The claims of a kernel's row that a test can try: letters and groups that
 /// are parallel or sums, and "operand 2" for those that are linear or addends.
 std::vector<std::string> factorMarks(const std::string &kernel);
 
@@ -162,8 +163,8 @@ void fillFlags(KernelSpec &spec);
 /// spec does not fit, to none and every tensor once.
 void countWork(KernelSpec &spec);
 
-/// What kind of operations `spec` does, as its schema says; elementwise where
-/// there is none, or the spec does not fit.
+/// The arithmetic of `spec`, as its schema says; elementwise if there is no
+/// schema, or the spec does not fit.
 KernelArithmetic arithmeticOf(const KernelSpec &spec);
 
 /// Bytes of scratch memory that the kernel of a GPU takes at most, as its
@@ -171,7 +172,7 @@ KernelArithmetic arithmeticOf(const KernelSpec &spec);
 /// no schema, or the spec does not fit. Kernels of one rank share the most of
 /// any.
 uint64_t workspaceOf(const KernelSpec &spec, bool deterministic);
-/// That of a rank that runs `program` on a GPU.
+/// The scratch memory of a rank that runs `program` on a GPU.
 uint64_t workspaceOf(const Program &program);
 
 /// Adds kernels to the table: a static object of a file that is linked into a

@@ -76,7 +76,8 @@ struct MeshGroup {
 /// The group of all ranks: entry 0 of every mesh.
 inline constexpr uint32_t kAllRanks = 0;
 
-/// Without axes, the ranks form one line and the only group is `kAllRanks`.
+/// A mesh of ranks. Without axes, the ranks form one line and the only group is
+/// `kAllRanks`.
 struct Mesh {
   std::vector<MeshAxis> axes;
   std::vector<MeshGroup> groups; ///< the first has all axes
@@ -92,9 +93,10 @@ struct Mesh {
   int64_t indexIn(uint32_t group, int64_t rank) const;
   /// Which of the equal groups `rank` is in: row-major in the other axes.
   int64_t numberOf(uint32_t group, int64_t rank) const;
-  /// The same of the groups of the axes of all of `groups`.
+  /// The number of `rank`'s group among the equal groups of the axes that all
+  /// of `groups` have together.
   int64_t numberOf(const std::vector<uint32_t> &groups, int64_t rank) const;
-  /// How many of them there are.
+  /// The number of such groups.
   int64_t countOf(const std::vector<uint32_t> &groups) const;
   /// Whether an axis is in both groups.
   bool meet(uint32_t group, uint32_t other) const;

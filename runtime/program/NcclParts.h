@@ -1,5 +1,5 @@
-// What NCCL wants of the parts that ranks of a collective own; known to the
-// compiler as well, which refuses what could not start.
+// NCCL's requirements on the parts that ranks of a collective own. The compiler
+// knows them as well, and refuses collectives that could not start.
 #ifndef ZERO_RUNTIME_PROGRAM_NCCLPARTS_H
 #define ZERO_RUNTIME_PROGRAM_NCCLPARTS_H
 

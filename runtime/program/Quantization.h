@@ -20,7 +20,7 @@ struct Quantization {
   constexpr int64_t blocks(int64_t elements) const {
     return (elements + block - 1) / block;
   }
-  /// Where the scales of `elements` elements begin, in bytes.
+  /// The byte at which the scales of `elements` elements begin.
   constexpr int64_t scalesAt(int64_t elements) const {
     const int64_t integers = (elements * bits + 7) / 8;
     return (integers + 3) / 4 * 4;

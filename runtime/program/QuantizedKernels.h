@@ -32,7 +32,7 @@ inline bool feedsErrorsBack(const Program &program) {
 inline Quantization quantizationOf(const KernelSpec &spec) {
   return {spec.integer("bits"), spec.integer("block")};
 }
-/// Without pieces, all of the first operand is one.
+/// The pieces of a spec; without any, all of the first operand is one.
 inline QuantizedPieces piecesOf(const KernelSpec &spec) {
   return {spec.integer("ranks", 1), spec.integer("pieces", 1),
           spec.integer("piece", spec.operands[0].elements())};

@@ -5,13 +5,13 @@
 
 namespace zrt {
 
-/// What files know of a parameter that the program has. States that begin as
+/// Describes a parameter of the program as files know it. States that begin as
 /// the parameter, or as a part of it, are none of their own.
 StoredParameter describeStored(const Program &program,
                                const Parameter &parameter);
 
-/// What files have of the model, in the order of declarations: of all stages
-/// where it is cut into several.
+/// The parameters that files have, in the order of declarations: those of all
+/// stages if the model is cut into several.
 std::vector<StoredParameter> storedParametersOf(const Program &program);
 
 } // namespace zrt

@@ -24,8 +24,8 @@ uint64_t spannedBytes(const Command &command, int ranks);
 /// Elements of those buffers.
 uint64_t spannedElements(const Command &command, int ranks);
 
-/// What a person reads of `command` in pictures and traces: its label, and for
-/// a collective on a mesh the axes over which it is.
+/// The title of `command` in pictures and traces: its label, and for a
+/// collective on a mesh the axes over which it runs.
 std::string titleOf(const Program &program, const Command &command);
 
 /// When something happened, in seconds from the trace's begin.
@@ -53,7 +53,7 @@ public:
   void addRegion(int rank, const std::string &name, const TraceTime &time);
 
 private:
-  /// What the program says of a command of a micro-batch.
+  /// The role of a command in a micro-batch.
   struct Role {
     bool isBackward = false;
     bool isGather = false; ///< brings parameters together
@@ -63,7 +63,7 @@ private:
   void addRoles(const Region &region);
   /// The role of a command of a micro-batch, or null.
   const Role *roleOf(const Command &command) const;
-  /// What `command` computes and moves.
+  /// The operations and bytes of `command`, as text.
   std::string amountsOf(const Command &command) const;
   /// The phase in which compute runs or starts `command`, and its place.
   std::string placeOf(const Command &command) const;

@@ -29,7 +29,7 @@ struct WindowDim {
     const int64_t before = -position(o, 0);
     return before > 0 ? (before + dilation - 1) / dilation : 0;
   }
-  /// One more than the largest such k.
+  /// The end of the k in [0, window) at which window `o` has elements.
   ZRT_WINDOW int64_t endTap(int64_t o) const {
     const int64_t left = size - position(o, 0);
     const int64_t taps = left > 0 ? (left + dilation - 1) / dilation : 0;
@@ -55,7 +55,7 @@ struct Windows {
   bool arePoints() const;
 };
 
-/// Of a spec with the attributes `strides`, `padding` and, perhaps,
+/// The windows of a spec with the attributes `strides`, `padding` and, perhaps,
 /// `dilations`, over images and results with two dimensions before the spatial
 /// ones.
 Windows windowsOf(const KernelSpec &spec, const TensorType &images,

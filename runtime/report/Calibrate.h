@@ -10,7 +10,7 @@
 
 namespace zrt {
 
-/// What is measured, and where that goes; all borrowed.
+/// The backend to measure, and the files for the results; all borrowed.
 struct CalibrationRun {
   BackendSetup setup;
   const BackendMaker &makeBackend;

@@ -14,7 +14,7 @@ public:
   /// `timesOperations` is the backend's.
   TraceLog(const Program &program, int64_t updates, bool timesOperations);
 
-  /// What to give the executor; it borrows the log.
+  /// The hook for the executor; it borrows the log.
   Executor::CommandHook hook();
 
   /// From here commands are of the update with this number, from 1. Times

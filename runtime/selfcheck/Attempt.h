@@ -9,7 +9,7 @@
 
 namespace zrt {
 
-/// Of one rank.
+/// The sums that one rank computes of its losses and gradients.
 struct Measure {
   double loss = 0, weight = 0; ///< sums over micro-batches
   double squares = 0;          ///< of what it stores of gradients
@@ -28,10 +28,10 @@ std::vector<Measure> measureGradients(const Program &program,
 
 /// The mean over all of them.
 double lossOf(const Program &program, const std::vector<Measure> &measures);
-/// Of gradients as ranks store them, reduced or not.
+/// The norm of gradients as ranks store them, reduced or not.
 double normOf(const std::vector<Measure> &measures);
 bool areFinite(const std::vector<Measure> &measures);
-/// Whether all ranks have the same bits in both.
+/// Whether both attempts are bitwise equal on all ranks.
 bool areEqual(const Attempt &a, const Attempt &b);
 
 } // namespace zrt

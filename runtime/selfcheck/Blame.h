@@ -18,12 +18,13 @@ struct Blamed {
   std::string what;
 };
 
-/// Where two attempts at the same part. Called by all ranks.
+/// Finds the operation at which two attempts at the same update part. Called by
+/// all ranks.
 Blamed findDifference(const OperationTrace &trace, const Attempt &first,
                       const Attempt &second, Communicator &communicator);
 
-/// Where the first value that is not finite came to be. Called by all ranks;
-/// nothing where no operation left one.
+/// Finds the operation that gave the first value that is not finite. Called by
+/// all ranks; nothing if no operation gave one.
 std::optional<Blamed> findNonFinite(const OperationTrace &trace,
                                     const Attempt &attempt,
                                     const UpdateSamples &samples,

@@ -29,7 +29,7 @@ struct TracedOperation {
   std::optional<NonFiniteValue> nonFinite;
 };
 
-/// Of one rank.
+/// The trace of one rank's operations.
 class OperationTrace {
 public:
   /// Both are borrowed.
@@ -40,11 +40,11 @@ public:
   void begin(bool looks);
   std::vector<TracedOperation> end();
 
-  /// What is not finite in a run with a finite loss, such as a mask, is never
-  /// told.
+  /// Sets the operations whose results are not finite in a run with a finite
+  /// loss, such as masks: they are not reported.
   void setUsual(const std::vector<TracedOperation> &operations);
-  /// The first operation that left such a value, and has not before; null:
-  /// none. A NaN goes before infinities, which may be meant.
+  /// The first operation that left a value that is not finite, and is not
+  /// usual; null: none. A NaN goes before infinities, which may be meant.
   const TracedOperation *
   findNonFinite(const std::vector<TracedOperation> &operations) const;
 

@@ -7,7 +7,7 @@
 
 namespace zrt {
 
-/// What a rank has of each state: hashes of its blocks.
+/// Hashes of a rank's states, by state and block.
 using StateHashes = std::vector<std::vector<uint64_t>>;
 
 /// Compares hashes of ranks that have the same place. Called by all ranks.

@@ -139,8 +139,8 @@ void SelfCheck::review(const Again &again) {
   addUsual(last);
 }
 
-/// Computes what is odd once more, and looks at each value; what comes out
-/// differently then was a fault that came twice.
+/// Computes an odd update once more, and looks at each value; a value that
+/// differs then was a fault that came twice.
 void SelfCheck::look(Attempt &last, const Again &again) {
   Attempt looked = repeat(again, /*looks=*/true);
   settle(last, looked, again);
@@ -149,7 +149,8 @@ void SelfCheck::look(Attempt &last, const Again &again) {
     judge(last, again);
 }
 
-/// What comes out twice is taken.
+/// Computes a third time if the first two attempts differ, and takes the result
+/// that two of the three agree on; fails if no two agree.
 void SelfCheck::settle(const Attempt &first, Attempt &second,
                        const Again &again) {
   if (areEqual(first, second))
@@ -170,8 +171,8 @@ void SelfCheck::settle(const Attempt &first, Attempt &second,
   second = third;
 }
 
-/// Of what comes out twice and is odd: whether a state is wrong, or a rank
-/// computes what others do not.
+/// Finds the cause of an odd result that came out twice: a wrong state, or a
+/// rank that computes other values than the others.
 void SelfCheck::judge(const Attempt &attempt, const Again &again) {
   keepHashes();
   compareReplicas(program, states, kept, backend.arenas(), communicator,

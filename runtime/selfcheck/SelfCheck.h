@@ -13,7 +13,7 @@
 
 namespace zrt {
 
-/// What stands between a rank's loop and its trainer.
+/// The checks between a rank's loop and its trainer.
 ///
 /// Every `every`-th update, and the run's first one, is checked: its states
 /// against hashes of them after the update before, before they are used; its

@@ -12,7 +12,7 @@ struct UpdateSamples {
   /// Fills the inputs of a micro-batch with the samples of the rank that is
   /// `moved` places further among those that have some.
   std::function<void(int64_t micro, void *const *inputs, uint64_t moved)> fill;
-  /// Where a row of this rank's micro-batch comes from, for messages.
+  /// The place in the data of a row of this rank's micro-batch, for messages.
   std::function<std::string(int64_t micro, uint64_t row)> placeOf;
   uint64_t rows = 0; ///< of a micro-batch
 };

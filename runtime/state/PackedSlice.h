@@ -18,7 +18,8 @@ void packValues(const Quantization &how, const float *values, uint64_t count,
 /// Rounds values to `type`, and back to f32.
 void roundTo(DataType type, float *values, uint64_t count);
 
-/// Where a slice is, and what of the parameter it holds.
+/// The place of a packed slice, and the elements of the parameter that it
+/// holds.
 class PackedSlice {
 public:
   /// The partition of `parameter` is quantized.

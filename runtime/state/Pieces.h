@@ -38,7 +38,7 @@ void forEachPiece(const Program &program, const Parameter &parameter,
 /// "[12, 7]": element `flat` of a tensor of that shape.
 std::string indexText(const std::vector<int64_t> &shape, uint64_t flat);
 
-/// What is at element `stored` of a rank's range of a partition, for messages:
+/// Names element `stored` of a rank's range of a partition, for messages:
 /// "fc1.w[12, 7]", or "padding".
 std::string describeElement(const Program &program, int partition, bool sharded,
                             int rank, uint64_t stored);

@@ -14,11 +14,12 @@
 namespace zrt {
 
 /// Writes `count` values that `parameter` had when the run started, from
-/// `element` on, to `out`. What training does not change is still that.
+/// `element` on, to `out`. Values that training does not change are still
+/// these.
 using StartingValues = std::function<void(
     const Parameter &parameter, uint64_t element, uint64_t count, float *out)>;
 
-/// Those of a run that starts from `seed`.
+/// The starting values of a run from `seed`.
 StartingValues initialValuesOf(uint64_t seed);
 
 /// The type that a parameter's values have in files: nothing of a master is

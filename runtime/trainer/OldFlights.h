@@ -7,7 +7,7 @@
 
 namespace zrt {
 
-/// What the names of folders of records begin with.
+/// The beginning of the names of folders of records.
 inline constexpr const char *kFlightFolder = "zero-flight-";
 
 /// Removes the folders of records in `place` that no process writes to, but the

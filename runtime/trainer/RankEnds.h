@@ -35,7 +35,8 @@ public:
   }
 
 private:
-  /// What a rank is in may take this long: a kernel, or a file that is written.
+  /// The longest time that a rank's current work may take to end: a kernel, or
+  /// a file that is written.
   static constexpr std::chrono::seconds kPatience{10};
 
   std::mutex mutex;

@@ -77,8 +77,8 @@ private:
   std::unique_ptr<Dump> dump;
   int64_t traceFirst = 0, traceLast = 0; ///< updates; 0: none
   bool isTracing = false;                ///< the first traced update has begun
-  /// What ranks agree on between updates: the signal that stops them, and how
-  /// far a checkpoint is.
+  /// The values that ranks agree on between updates: the signal that stops
+  /// them, and the progress of a checkpoint.
   std::array<int32_t, 2> agreed = {};
   std::vector<Transfer> agreedTransfer;
   int stopSignal = 0;

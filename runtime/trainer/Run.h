@@ -11,7 +11,7 @@ namespace zrt {
 
 class FileSystem;
 
-/// What the ranks of a process share; all borrowed.
+/// The resources that the ranks of a process share; all borrowed.
 struct Run {
   const Program &program;
   const Options &options;
@@ -31,7 +31,7 @@ struct Run {
   /// The programs of all stages of a pipeline; null: `program` is the only one.
   const std::vector<Program> *stages = nullptr;
   bool prefersProcesses = false; ///< as `EmbeddedProgram` has it
-  /// Of the rank; null: what it does is not written down.
+  /// The recorder of the rank; null: its operations are not recorded.
   FlightRecorder *flight = nullptr;
   Faults *faults = nullptr; ///< of the rank; null: none is injected
 

@@ -29,7 +29,7 @@ public:
   /// without --resume, where there are checkpoints already.
   bool resume(const Arenas &arenas);
 
-  /// What `resume` has loaded.
+  /// The position and values that `resume` has loaded.
   int64_t update() const { return loaded.manifest.update; }
   int64_t skipped() const { return loaded.manifest.skipped; }
   const StartingValues &start() const { return loaded.start; }

@@ -38,8 +38,9 @@ public:
 
   /// The signal that asked to stop, or 0.
   static int received();
-  /// What SIGQUIT does, on the thread that waits; without it, nothing. Null
-  /// ends it, and returns when it is not running.
+  /// Sets the action of SIGQUIT, which runs on the thread that waits; without
+  /// one, the signal does nothing. Null removes the action, and returns when it
+  /// is not running.
   static void onQuit(std::function<void()> action);
 
 private:

@@ -11,7 +11,7 @@ namespace zrt {
 
 class FileSystem;
 
-/// What the compiler put into the executable.
+/// The program and kernels that the compiler put into the executable.
 struct EmbeddedProgram {
   const unsigned char *bytes = nullptr; ///< of `serialize`
   int64_t size = 0;
@@ -33,11 +33,11 @@ struct EmbeddedProgram {
 int trainerMain(int argc, char **argv, const EmbeddedProgram &embedded,
                 const BackendMaker &makeBackend);
 
-/// The same for a parsed program and other streams.
+/// Runs the trainer with a parsed program and other streams.
 int runTrainer(int argc, char **argv, const Program &program,
                const EmbeddedProgram &embedded, const BackendMaker &makeBackend,
                std::ostream &out, std::ostream &errors);
-/// The same for the stages of one model, of which each rank runs one.
+/// Runs the trainer with the stages of one model, of which each rank runs one.
 int runTrainer(int argc, char **argv, const std::vector<Program> &stages,
                const EmbeddedProgram &embedded, const BackendMaker &makeBackend,
                std::ostream &out, std::ostream &errors);

@@ -1,5 +1,5 @@
 // The `nn` operations whose kernels move 16 bytes a thread, on buffers that are
-// not aligned to as many: the bits do not depend on addresses.
+// not aligned to as many: results are bitwise equal at all addresses.
 #include "CudaTesting.h"
 #include "kernels/cuda/Launchers.h"
 
@@ -120,7 +120,8 @@ TEST_F(CudaAlignment, GroupedMatmul) {
       }
 }
 
-/// Behind products, which may have other bits at other addresses: so by itself.
+/// A test by itself, since it is behind products, which need not be bitwise
+/// equal at other addresses.
 TEST_F(CudaAlignment, Gelu) {
   constexpr int64_t elements = 1003;
   for (DataType type : kFloats) {

@@ -1,4 +1,4 @@
-// The `zero` operations: the bits of the host's kernels.
+// The `zero` operations, bitwise equal to the host's kernels.
 #include "../Runtime/kernels/QuantizeTesting.h"
 #include "../Runtime/kernels/UpdateRuleList.h"
 #include "CudaTesting.h"

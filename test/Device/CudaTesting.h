@@ -34,8 +34,8 @@ protected:
                const Program *program = nullptr);
 
   /// Runs `spec` with buffers that begin 2, 4 and 8 bytes behind an aligned
-  /// address, where a whole number of elements has as many: each alone, and
-  /// all together. Expects the bits that aligned ones leave.
+  /// address, where a whole number of elements has as many: each alone, and all
+  /// together. Expects results that are bitwise equal to those of aligned ones.
   void compareAlignments(const KernelSpec &spec,
                          const std::vector<Array> &inputs, Control control = {},
                          const Program *program = nullptr);

@@ -30,7 +30,7 @@ AttentionProblem problem(DataType type, int64_t batch, int64_t tokens,
   return result;
 }
 
-/// Forward and gradient, each as it may be and with the same bits every time.
+/// Forward and gradient, each as it may be and bitwise equal every time.
 void expectKernels(AttentionProblem problem) {
   for (const Device &device : kDevices)
     for (bool gradient : {false, true})

@@ -37,7 +37,7 @@ ConvolutionProblem problem(int64_t samples, int64_t channels, int64_t features,
   return p;
 }
 
-/// The convolution and both gradients, each as it may be and with the same bits
+/// The convolution and both gradients, each as it may be and bitwise equal
 /// every time.
 void expectKernels(ConvolutionProblem p) {
   for (const Device &device : kDevices)

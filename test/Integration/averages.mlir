@@ -1,5 +1,5 @@
-// Averages that training tracks are the same bits at every stage, and neither loss
-// scale nor clipping nor the number of ranks touches them.
+// Averages that training tracks are bitwise equal at every stage, and neither
+// loss scale nor clipping nor the number of ranks touches them.
 
 // RUN: %python %S/compare_losses.py data %t.safetensors x=32 y=4
 

@@ -1,4 +1,4 @@
-// Convolutions, pooling and batch norm learn, with the same bits at every stage,
+// Convolutions, pooling and batch norm learn, bitwise equal at every stage,
 // where gradients of weights are made in blocks of rows, and in bf16.
 
 // RUN: %python %S/compare_losses.py data %t.safetensors x=32 y=4

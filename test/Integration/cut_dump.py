@@ -3,7 +3,7 @@
 
 Usage: cut_dump.py <folder> <model> <mesh>
 
-What an update did to all parameters, at every stage the same bits; names, types and shapes
+All parameters after an update are bitwise equal at every stage; names, types and shapes
 are those of one rank that accumulates the same micro-batches, and values near its.
 """
 

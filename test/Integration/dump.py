@@ -1,6 +1,6 @@
 """Checks --dump: dump.py MODEL DATA FOLDER
 
-All parameters of MODEL after its third update, at every stage: the same bits; the
+All parameters of MODEL after its third update, at every stage: bitwise equal; the
 norm of all gradients is what --metrics says; and the gradients, clipped, are what the
 optimizer's first average became of.
 """

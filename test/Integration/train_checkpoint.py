@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs that are stopped, saved and resumed: the bits of the one that never was.
+"""Runs that are stopped, saved and resumed: bitwise equal to the one that never was.
 
 Usage: train_checkpoint.py <folder> <precision> <kind> <optimizer>
 

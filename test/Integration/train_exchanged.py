@@ -6,7 +6,7 @@ Usage: train_exchanged.py <folder> <precision> <ranks> <bits> <within> <kind>
 `within` are the ranks of a node, in which gradients are added up first; 1: there is one
 exchange. `kind` is in-process or mpi. What ranks add up is an approximation, the same
 on all of them: runs with overlap, recomputed activations, offload and a secondary
-partition have the bits of the plain one. Their losses are near those of gradients that
+partition are bitwise equal to the plain one. Their losses are near those of gradients that
 travel as they are: the first is equal. Bytes that a rank sends are those of integers
 and scales, in each group.
 """

@@ -6,10 +6,10 @@ Usage: train_feedback.py <folder> <precision> <ranks> <bits> <within> <kind>
 `within` are the ranks of a node, in which gradients are added up first; 1: there is one
 exchange. `kind` is in-process or mpi. What is fed back changes the gradients, and runs
 with overlap, recomputed activations, offload, a secondary partition and more threads
-have the same bits. Errors that begin anew with each micro-batch are none: such a run has
-the bits of one without feedback. A rank's memory of gradients has the errors, two bytes
+are bitwise equal. Errors that begin anew with each micro-batch are none: such a run is
+bitwise equal to one without feedback. A rank's memory of gradients has the errors, two bytes
 for each element that it quantizes. Checkpoints leave them out: where all begin anew, a
-run that is resumed has the bits of one that went on.
+run that is resumed is bitwise equal to one that went on.
 """
 
 import os

@@ -5,7 +5,7 @@ Usage: train_quantized.py <folder> <precision> <ranks> <bits> <kind>
 
 `kind` is in-process or mpi. What ranks compute with is an approximation, the same on
 all of them: runs with overlap, recomputed activations, parameters in host memory and
-a secondary partition have the bits of the plain one. Their losses are near those of
+a secondary partition are bitwise equal to the plain one. Their losses are near those of
 weights that travel as they are, and not the same. Bytes that a rank sends are those of
 integers and scales.
 """

@@ -4,7 +4,7 @@
 Usage: train_quantized_frozen.py <folder> <precision> <ranks> <bits> <kind>
 
 `kind` is in-process or mpi. The layers of the model are frozen. A run that packs slices
-where they are stored has the bits of one that packs them for each gather, and so have
+where they are stored is bitwise equal to one that packs them for each gather, and so are
 runs with overlap, slices in host memory or in files, a secondary partition, and one that
 is saved and resumed. What a run saves are the exact weights that it started from. Bytes
 of parameters that a rank stores are those of integers and scales.

@@ -4,8 +4,8 @@
 Usage: train_secondary.py <folder> <precision> <nodes> <local> <kind>
 
 `nodes` times `local` ranks, where `zero_hpz_partition_size` is `local`; `kind` is
-in-process or mpi. Runs have the bits of stage 0 on one group of as many ranks, and
-of stage 3 without a secondary partition; with overlap, with activations that are
+in-process or mpi. Runs are bitwise equal to stage 0 on one group of as many ranks, and
+to stage 3 without a secondary partition; with overlap, with activations that are
 recomputed, which gathers a parameter a third time, with parameters and states in
 host memory.
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs that check themselves: the same bits as without, and what they say of faults.
+"""Runs that check themselves: bitwise equal to those that do not, and their reports of faults.
 
 Usage: train_self_check.py <folder> threads|mpi <models> <goldens>
 

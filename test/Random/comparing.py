@@ -1,4 +1,4 @@
-"""Compiles and trains a model twice, and compares the bits of both: see random_programs.py."""
+"""Trains a model compiled in two ways, and compares the results bitwise: see random_programs.py."""
 
 import hashlib
 import os

@@ -7,7 +7,7 @@ Usage: random_programs.py --data FILE --out FOLDER [--seed S] [--first I] [--run
 Program i is a function of the seed and i: a model of random_models.py, a mesh of 1 to 9
 ranks, a ZeRO stage and options. It is compiled and trained for a few updates, and so is the
 same model at stage 0 with no options that only move work about: both are deterministic, so
-losses, norms and weights must have the same bits. What the compiler refuses with an error
+losses, norms and weights must be bitwise equal. What the compiler refuses with an error
 is counted by its message. Anything else (a signal, an error of the run, other bits) is a
 finding. Its model stays in the folder, with a smaller one, `*.small.mlir`, that has no
 operation and no setting that is not needed to show the same, and `*.sh`, which shows it.

@@ -55,8 +55,8 @@ zero.parameter @out : tensor<64x64xf32> = #zero.normal<std = 0.02>
 // LAYER-NOT:     zero.recompute
 // LAYER:         nn.matmul %[[KEPT]], {{.*}} transpose_a
 
-// Two layers together: the border between them is computed again as well, with
-// the bits of the first time, dropout included.
+// Two layers together: the border between them is computed again as well,
+// bitwise equal to the first time, dropout included.
 // TWO:         %[[H0:.*]] = nn.linear %arg0
 // TWO:         zero.loss_seed
 // TWO:         %[[R:.*]] = zero.recompute %[[H0]]

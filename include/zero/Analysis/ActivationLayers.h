@@ -23,16 +23,16 @@ struct ActivationLayer {
   int64_t borderBytes = 0;
 };
 
-/// Where the backward pass of `micro` begins: its `zero.loss_seed`, or in a
-/// stage of a pipeline before the last the first gradient that it receives;
-/// null where there is none.
+/// The operation at which the backward pass of `micro` begins: its
+/// `zero.loss_seed` or, in a stage of a pipeline before the last, the first
+/// gradient that it receives; null if there is none.
 Operation *findBackward(Block &micro);
 
-/// The operations of `micro` before that.
+/// The operations of `micro` in front of its backward pass.
 SmallVector<Operation *> getForward(Block &micro);
 
-/// What a span has in common with those that are like it: the names of what it
-/// computes, in order.
+/// The kind of a span, equal for spans that are alike: the names of its
+/// operations, in order.
 using SpanKind = SmallVector<StringRef>;
 
 SpanKind describeSpan(ArrayRef<Operation *> span);

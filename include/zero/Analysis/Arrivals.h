@@ -16,13 +16,14 @@ struct Arrival {
   Operation *first = nullptr, *last = nullptr;
 };
 
-/// What the reductions bring for which `block` waits, in the order of the
-/// waits. What a reduction leaves to another one is not among them.
+/// The gradients that are complete when `block` has waited for reductions, in
+/// the order of the waits, without those of a reduction whose sums another one
+/// takes.
 SmallVector<Arrival> listReduced(Block &block, const Handles &handles,
                                  const PartitionTable &table);
 
-/// The same, and what replicas combine and what is stored without a reduction,
-/// in the order in which it is complete.
+/// The gradients of `listReduced`, those that replicas combine, and those that
+/// are stored without a reduction, in the order in which they are complete.
 SmallVector<Arrival> listArrivals(Block &block, const Handles &handles,
                                   const PartitionTable &table);
 

@@ -6,8 +6,8 @@
 
 namespace mlir::zero {
 
-/// What updates `parameter`, an average: once an update, by as much as each of
-/// its micro-batches would in turn.
+/// The optimizer of `parameter`, an average. Its one step per update moves the
+/// average as far as one step per micro-batch would.
 MovingAverageAttr getAverageUpdate(ParameterOp parameter,
                                    TrainingAttr training);
 

@@ -27,17 +27,18 @@ public:
   struct Factored {
     zrt::Factors factors;
     SmallVector<DimensionId> dimensions;
-    /// Dimensions of its values, and of its factors, that are not what the
-    /// other says: the operation needs all of what is in them.
+    /// Dimensions of values that differ from those of the operation's factors,
+    /// and those of the factors: the operation needs all of their indices.
     SmallVector<DimensionId> apart;
     /// Whether its values have the dimensions that the factors are of.
     bool agrees = true;
   };
 
-  /// Of a model's body that is cut over `ranks`: values, and the parameters
-  /// that it loads. Dimensions that cannot be made one, such as a product and a
-  /// concatenation, are left apart. So are a dimension that the ranks divide
-  /// and segments of it that they do not, such as all positions but the last.
+  /// Finds the dimensions of a model that is cut over `ranks`: those of its
+  /// values, and of the parameters that it loads. Dimensions that cannot be
+  /// made one, such as a product and a concatenation, are left apart. So are a
+  /// dimension that the ranks divide and segments of it that they do not, such
+  /// as all positions but the last.
   Dimensions(StepOp model, int64_t ranks);
 
   /// Whether `op` was in the model when it was read.
@@ -46,7 +47,7 @@ public:
     return operations.find(op)->second;
   }
   ArrayRef<DimensionId> of(Value value) const;
-  /// Of what the loads of a parameter give.
+  /// The dimensions of a parameter, as its loads have them.
   ArrayRef<DimensionId> of(StringAttr parameter) const;
 
   /// The atom that stands for a class of dimensions: two are the same class
@@ -58,8 +59,8 @@ public:
   bool contains(DimensionId id, DimensionId atom) const;
   /// Whether all of `id` is divided where `atom` is cut: each of its segments.
   bool isCutBy(DimensionId id, DimensionId atom) const;
-  /// What one of `ranks` ranks has of `id` where `atom` is cut: as many times
-  /// the pieces, one behind the other. Of an `id` that is cut by the atom.
+  /// The part of `id` that one of `ranks` ranks has if `atom`, which cuts `id`,
+  /// is cut: the pieces, one behind the other, `repeats` times.
   struct Pieces {
     int64_t repeats = 1;
     SmallVector<int64_t> sizes;

@@ -19,7 +19,7 @@ namespace mlir::zero {
 
 class ExpertSharding {
 public:
-  /// What becomes of an operation.
+  /// The role of an operation on the ranks of the experts.
   enum class Role {
     Own,     ///< each rank computes it, of its own samples
     Sorts,   ///< each rank sorts the rows of all, for its range of experts

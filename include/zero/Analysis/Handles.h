@@ -12,7 +12,7 @@ class Handles {
 public:
   explicit Handles(StepOp step);
 
-  /// What started `pending`; null where nothing carries it.
+  /// The operation that started `pending`; null if nothing carries it.
   Operation *findStart(Value pending) const;
   /// The start whose wait made `value`; null for other values.
   Operation *findStartOf(Value value) const;

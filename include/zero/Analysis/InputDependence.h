@@ -6,9 +6,9 @@
 
 namespace mlir::zero {
 
-/// Which values follow from inputs and constants alone: all passes of a
-/// micro-batch have those, and make masks and tables again rather than stash
-/// them. Remembers what it has found.
+/// Finds values that follow from inputs and constants alone: all passes of a
+/// micro-batch have the inputs, and compute masks and tables again rather than
+/// stash them. Remembers what it has found.
 class InputDependence {
 public:
   bool isOfInputs(Value value) {

@@ -19,17 +19,17 @@ struct LossCount {
   Value sum;
 };
 
-/// What the loss of a model is a mean over.
+/// The elements that the loss of a model is a mean over.
 struct LossMean {
-  /// None where the model's shapes alone decide.
+  /// The count that the loss divides by; nothing if the model's shapes decide
+  /// it.
   std::optional<LossCount> count;
-  /// The divisions by it.
+  /// The divisions by `count`.
   SmallVector<Operation *> quotients;
   /// Why no count can stand for the whole loss, and where; empty where one can.
   std::string obstacle;
   Operation *at = nullptr;
-  /// Whether that is a divisor that parameters decide, beside which no count
-  /// is.
+  /// Whether the obstacle is a divisor that depends on trained parameters, too.
   bool isLearned = false;
 };
 

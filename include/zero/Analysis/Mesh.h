@@ -10,20 +10,21 @@ namespace mlir::zero {
 struct MeshAxes {
   /// All axes: ranks in row-major order.
   AxesAttr ranks;
-  /// Those whose ranks have the same parameters: gradients are reduced over all
-  /// of them.
+  /// The axes whose ranks have the same parameters: gradients are reduced over
+  /// all of them.
   AxesAttr all;
-  /// Those whose ranks have parts of the parameters; null where there are none.
+  /// The axes whose ranks have parts of the parameters; null if there are none.
   AxesAttr model;
-  /// Those whose ranks have samples of their own.
+  /// The axes whose ranks have samples of their own.
   AxesAttr batch;
-  /// Those over which states are cut.
+  /// The axes over which states are cut.
   AxesAttr cut;
-  /// Those within which parameters are gathered again; null: as at first.
+  /// The axes within which parameters are gathered again; null: over all of
+  /// `cut`, as the first time.
   AxesAttr secondary;
   /// The axis whose ranks have different layers; null: there is none.
   AxesAttr pipe = {};
-  /// Which of its places the module is of.
+  /// The module's place on the axis `pipe`.
   int64_t stage = 0;
   /// Whether all forward passes of an update come before the backward passes.
   bool forwardFirst = false;
@@ -42,19 +43,19 @@ struct MeshAxes {
   AxesAttr replicaAxes() const { return all.without(cut); }
   /// Whether each rank computes a whole model.
   bool hasWholeModels() const;
-  /// How many weights of micro-batches all ranks have in an update: those that
-  /// compute one model have one each.
+  /// The number of weights of micro-batches that all ranks have in an update:
+  /// each of the ranks that compute one model together has one.
   int64_t countWeights(TrainingAttr training) const {
     AxesAttr together = model ? model.without(pipe) : AxesAttr();
     return training.getMicroBatches() * (together ? together.getSize() : 1);
   }
-  /// The axes that ranks differ in which have the same elements of a state of
-  /// `partition`, whole or `sharded`; null where no others have them.
+  /// The axes along which ranks have copies of the same elements of a state of
+  /// `partition`, `sharded` or whole; null if there are no copies.
   AxesAttr copiesOf(PartitionOp partition, bool sharded) const;
   /// The ranks of a group in which places with the stride of `place` lie one
   /// behind the other.
   int64_t slicesOf(AtAttr place) const;
-  /// Where `rank`, of the ranks of `all`, has `place`.
+  /// The place at which `rank`, of the ranks of `all`, has its part of `place`.
   AtAttr placeOn(AtAttr place, int64_t rank) const;
 };
 
@@ -69,7 +70,8 @@ SmallVector<AxesAttr> listModelAxes(ModuleOp module);
 /// Whether the ranks of such an axis have parts of the positions, and the same
 /// parameters.
 bool cutsPositions(AxesAttr axis);
-/// Whether they have some of the experts, and samples of their own.
+/// Whether the ranks of such an axis have some of the experts, and samples of
+/// their own.
 bool cutsExperts(AxesAttr axis);
 
 /// Whether a model can be cut over both of two such axes.

@@ -12,8 +12,8 @@
 
 namespace mlir::zero {
 
-/// All that has more rows where a parameter has: values of a model, before
-/// differentiation, and other parameters.
+/// The values of a model, before differentiation, and the parameters that get
+/// more rows if one parameter does.
 struct PaddingClosure {
   llvm::SetVector<ParameterOp> parameters;
   /// Values with their padded dimension: loads and what is computed of them.
@@ -30,7 +30,8 @@ struct PaddingClosure {
   Operation *at = nullptr;
 };
 
-/// What padding of the rows of `parameter` reaches in the model `step`.
+/// Finds the values and parameters of the model `step` that padding of the rows
+/// of `parameter` reaches.
 PaddingClosure findPadding(StepOp step, ParameterOp parameter);
 
 } // namespace mlir::zero

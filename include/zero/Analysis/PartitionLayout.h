@@ -22,10 +22,10 @@ struct LayoutOptions {
   int64_t bucketElements = 4 << 20;
 };
 
-/// Where the parameters of a group lie. `order[k]` is the index (in the sizes
-/// given) of the k-th member in the flat space, `offsets[k]` its first element;
-/// `segments` are the boundaries of the units of ownership, the last one the
-/// padded size.
+/// The places of the parameters of a group. `order[k]` is the index (in the
+/// sizes given) of the k-th member in the flat space, `offsets[k]` its first
+/// element; `segments` are the boundaries of the units of ownership, the last
+/// one the padded size.
 struct FlatLayout {
   llvm::SmallVector<unsigned> order;
   llvm::SmallVector<int64_t> offsets;

@@ -8,10 +8,9 @@
 
 namespace mlir::zero {
 
-/// Those of the parameters that are sharded, as `isSharded` says, of which each
-/// rank keeps a whole copy beside its slice. As with DeepSpeed, in declaration
-/// order: each has at most `most` elements, and all have at most
-/// `mostTogether`.
+/// The parameters of which each rank keeps a whole copy beside its slice, among
+/// those for which `isSharded` holds. As with DeepSpeed, in declaration order:
+/// each has at most `most` elements, and all have at most `mostTogether`.
 llvm::SetVector<StringAttr>
 getPersistentParameters(ModuleOp module, int64_t most, int64_t mostTogether,
                         function_ref<bool(ParameterOp)> isSharded);

@@ -16,10 +16,10 @@
 
 namespace mlir::zero {
 
-/// What a span of a model costs the stage that has it. Parameters and values
-/// are numbers, those of PipelineCosts.
+/// The costs of a span of a model for the stage that has it. Parameters and
+/// values are numbers, those of PipelineCosts.
 struct SpanCost {
-  /// Its forward and backward pass of a micro-batch, in any unit.
+  /// The work of its forward and backward pass of a micro-batch, in any unit.
   double work = 0;
   /// Whether it has a parameter that is trained.
   bool isTrained = false;
@@ -36,7 +36,7 @@ struct SpanCost {
   int64_t sentBack = 0;
 };
 
-/// What a parameter costs a stage that has it.
+/// The costs of a parameter for a stage that has it.
 struct ParameterCost {
   /// Bytes that a rank keeps of it from step to step.
   int64_t bytes = 0;
@@ -62,8 +62,8 @@ struct PipelineCosts {
   int64_t workspace = 0;
 };
 
-/// What stages there are. Place s of p has the stages s, s + p, s + 2 p, ... of
-/// the model's order.
+/// The stages to cut into, and their limits. Place s of p has the stages s, s +
+/// p, s + 2 p, ... of the model's order.
 struct StageLimits {
   int64_t places = 1;
   /// By stage: slots of its stash.

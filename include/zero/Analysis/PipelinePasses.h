@@ -32,8 +32,8 @@ struct StashRing {
 /// others, and its backward pass after them.
 DenseMap<StringAttr, int64_t> findRings(StepOp step);
 
-/// Where an input of a schedule is: in the stash where a stage of a pipeline
-/// reads it, since its passes are apart.
+/// The arena of an input of a schedule: the stash if a stage of a pipeline
+/// reads it, because the stage's passes are apart.
 ArenaKind getInputArena(BlockArgument input);
 
 /// The rings of a planned schedule, one behind the other from byte 0 on; none

@@ -43,7 +43,7 @@ public:
   /// Whether the ranks of the experts compute an operation, or it is of their
   /// matrices.
   bool isMoved(Operation *op) const { return moved.contains(op); }
-  /// Nothing where a value has no places.
+  /// The places of `value`; nothing if it has none.
   std::optional<Places> placesOf(Value value) const;
   /// The factors of an operation that is moved, and the size of one on one
   /// rank.
@@ -68,8 +68,9 @@ private:
       return experts == other.experts && places == other.places;
     }
   };
-  /// The same dimensions of a value that is computed of parameters, and whether
-  /// any of these is cut. It is the same for all places.
+  /// The dimensions of experts and places of a value that is computed from
+  /// parameters, and whether any of these parameters is cut. The value is the
+  /// same for all places.
   struct Matrix {
     std::optional<int64_t> expertDim, placeDim;
     bool isCut = false;
@@ -103,12 +104,13 @@ private:
   AxesAttr over;
   DenseSet<Value> ofSamples;
   SmallVector<Operation *> fills;
-  /// Of a value with places: which operation has filled them.
+  /// The places of values, and the operation that has filled them.
   DenseMap<Value, std::pair<Places, Operation *>> placed;
   DenseMap<Value, Matrix> matrices;
   DenseMap<Operation *, Moved> moved;
   DenseMap<StringAttr, int64_t> parameters;
-  /// What has filled places of rows that are multiplied by such matrices.
+  /// The operations that fill places of rows which are multiplied by such
+  /// matrices.
   DenseSet<Operation *> used;
 };
 

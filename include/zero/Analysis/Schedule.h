@@ -12,8 +12,8 @@ namespace mlir::zero {
 /// place, which says what to run first.
 FailureOr<StepOp> getConfiguredSchedule(ModuleOp module);
 
-/// What holds for a pass: its option where one is given, which is not
-/// negative, and what the training says otherwise.
+/// The setting of a pass: its option if one is given, which is then not
+/// negative, otherwise the training's.
 inline int64_t getSetting(int64_t option, int64_t ofTraining) {
   return option < 0 ? ofTraining : option;
 }
@@ -28,14 +28,15 @@ LogicalResult verifyStarts(Operation *op);
 /// `step` names. The error is at the operation.
 LogicalResult verifyOwners(ModuleOp module, StepOp step);
 
-/// Whether `op` combines gradients over the ranks that states are cut over.
-/// What replicas combine after it is none.
+/// Whether `op` combines gradients over the ranks that states are cut over. A
+/// reduction between replicas that follows it does not count.
 bool isReduction(Operation *op);
 
-/// Whether it is a reduction whose sums another one takes: no rank has any part
-/// of a gradient after it.
+/// Whether `op` is a reduction whose sums another one takes: no rank has any
+/// part of a gradient after it.
 bool isPartialReduction(Operation *op);
-/// Whether it is a reduction that takes such sums, and no gradients.
+/// Whether `op` is a reduction that takes the sums of a partial one, and no
+/// gradients.
 bool takesSums(Operation *op);
 /// Whether `op` combines what replicas have each reduced in their own group.
 bool combinesReplicas(Operation *op);

@@ -26,8 +26,8 @@ DenseSet<Value> findTrainedValues(StepOp model);
 /// or the first one of integers that has two dimensions.
 std::optional<unsigned> findInputOfPositions(StepOp model);
 
-/// What a class of dimensions gains and costs where an axis cuts it, in a
-/// micro-batch, forward and backward.
+/// The gain and the costs of cutting a class of dimensions over an axis, in the
+/// forward and backward pass of a micro-batch.
 struct CutCost {
   DimensionId atom = 0;
   int64_t size = 0;
@@ -45,9 +45,9 @@ struct CutCost {
 class Sharding {
 public:
   /// Decides about `model`, a step before differentiation, on the ranks of
-  /// `over`. With `cutsRows` ranks have parts of the rows of what is between
-  /// cut operations, instead of all of it. Each of the `copies` is of something
-  /// of which there is less than ranks.
+  /// `over`. With `cutsRows` ranks have parts of the rows of values between cut
+  /// operations, instead of all rows. `copies` are values that repeat shared
+  /// indices, of which there are fewer than ranks.
   Sharding(StepOp model, AxesAttr over, bool cutsRows = false,
            ArrayRef<Value> copies = {});
 
@@ -68,7 +68,7 @@ public:
     Cheap,    ///< what would be sent is worth more than what it spares
     Excluded, ///< another class is cut where it is
   };
-  /// Of a parameter that is not cut.
+  /// The reason why `parameter`, which is not cut, is whole.
   WholeReason whyWhole(ParameterOp parameter) const;
   /// Whether ranks compute parts of `op`: each of its results is cut, the same
   /// on all of them, or where `isSum` the term of a sum.
@@ -101,11 +101,12 @@ public:
   struct OtherDim {
     unsigned operand = 0, dim = 0;
     int64_t size = 0;
-    /// Whether each rank would have to have one, beside another axis.
+    /// Whether each rank would need exactly one of them, because another axis
+    /// has parts of parameters.
     bool isOneEach = false;
   };
-  /// Where such an operation could be cut instead, if the ranks were not so
-  /// many; nothing where it could not.
+  /// The dimension along which an operation that stays whole could be cut if
+  /// there were fewer ranks; nothing if there is none.
   std::optional<OtherDim> findIndivisible(Operation *op) const;
   /// Whether a gradient of `value` is wanted.
   bool isTrained(Value value) const { return trained.contains(value); }
@@ -189,11 +190,12 @@ private:
   DenseMap<DimensionId, size_t> takenAs;
   DenseSet<DimensionId> refused, candidates;
   DenseSet<Operation *> copying;
-  /// Those of them that occur in an operation.
+  /// The classes in `taken` that occur in an operation.
   DenseMap<Operation *, SmallVector<DimensionId, 2>> takenAt;
   DenseMap<Operation *, OperationCut> cutOperations;
 
-  /// Between what is cut: the class of the rows, and what has parts of them.
+  /// The class of the rows between cut operations, and the operations that
+  /// compute parts of them.
   std::optional<DimensionId> rows;
   DenseSet<Operation *> rowOperations;
 

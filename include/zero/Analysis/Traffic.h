@@ -16,7 +16,7 @@
 
 namespace mlir::zero {
 
-/// What travels.
+/// The kinds of traffic.
 enum class TrafficKind {
   Gradients,          ///< reduced
   QuantizedGradients, ///< the same in packed form, in bytes: between nodes, if
@@ -32,18 +32,19 @@ enum class TrafficKind {
   TiedGradients, ///< of what several stages have, sent to each other one
 };
 
-/// Elements of one type that travel in one update, all `runs` together. Of them
-/// a rank sends (n-1)/n of n ranks of a group; those of an all-reduce are
-/// counted twice. What stages of a pipeline send each other, it sends all of.
+/// Elements of one type that travel in one update, all `runs` together. A rank
+/// sends (n-1)/n of them in a group of n ranks; those of an all-reduce are
+/// counted twice. A rank sends all elements of transfers between stages of a
+/// pipeline.
 struct TrafficPart {
   TrafficKind kind;
   int64_t elements = 0;
   Type type;
-  /// How often it travels in an update.
+  /// How often the elements travel in an update.
   int64_t runs = 1;
   /// The collective; for the closed form the partition.
   Operation *op = nullptr;
-  /// What is gathered, or refreshed whole.
+  /// The parameter that is gathered, or refreshed whole.
   StringAttr parameter = {};
 };
 
@@ -56,7 +57,7 @@ class TrafficAnalysis {
 public:
   TrafficAnalysis(ModuleOp module, StepOp step);
 
-  /// What the collectives send, in order.
+  /// The traffic of the schedule's collectives, in order.
   SmallVector<TrafficPart> planned() const;
 
   /// By sharded parameter, in order: how often the collectives gather or
@@ -103,7 +104,8 @@ private:
   TrafficPart pack(TrafficPart part, QuantizationAttr quantization) const;
   void addGathers(int64_t maxReuseDistance,
                   SmallVectorImpl<TrafficPart> &parts) const;
-  /// Of a parameter, moved by `op` or, in the closed form, for its partition.
+  /// The traffic of a parameter, moved by `op`, which in the closed form is its
+  /// partition.
   TrafficPart makePart(TrafficKind kind, StringAttr parameter, int64_t runs,
                        Operation *op) const;
 

@@ -15,10 +15,10 @@ struct View {
   int64_t offset = 0;
 };
 
-/// What `op`'s result looks at, where it shares its operand's memory: reshapes,
-/// moves of dimensions of one index, casts, slices that are contiguous,
-/// `zero.recompute`, `zero.gradient`, and a `zero.load` from what was gathered.
-/// Absent for operations that compute.
+/// The view that `op`'s result is of its operand, if both share memory:
+/// reshapes, moves of dimensions of one index, casts, slices that are
+/// contiguous, `zero.recompute`, `zero.gradient`, and a `zero.load` from a
+/// gathered parameter. Nothing for operations that compute.
 std::optional<View> getView(Operation *op);
 
 /// Whether `op` gives its one operand's elements where they are, in another

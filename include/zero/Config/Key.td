@@ -16,8 +16,8 @@ include "zero/Dialect/Zero/SharedEnums.td"
 // Types
 //===----------------------------------------------------------------------===//
 
-/// What a value may be: an enumerator of `KeyType`, which has the name of the record.
-/// `cpp` is the type of the field.
+/// The type of a key's value: an enumerator of `KeyType`, which has the name of the
+/// record. `cpp` is the type of the field.
 class KeyType<string cppType = "", int leastValue = 0> {
   string cpp = cppType;
   int least = leastValue;
@@ -131,8 +131,8 @@ class AtMost<int value> { int most = value; }
 /// kept whole, which is what a reader of a schedule wants to see.
 class WithoutFile<string value> { string withoutFile = value; }
 
-/// What the field is as long as nothing is read, where that is another value: of a key
-/// without one, what follows from it elsewhere.
+/// The initial value of the field, if it is not that of an absent key: for a key
+/// without a default, the value that its absence implies.
 class Initially<string value> { string initial = value; }
 
 /// The field that holds the value. It is written where its part is there, unless the
@@ -141,7 +141,8 @@ class Field<Part owner, string name> {
   Part part = owner;
   string member = name;
 }
-/// The same of a `Choice`, as an enumeration; optional: nothing where the key is absent.
+/// The field that holds the value of a `Choice`, as an enumeration. In an optional
+/// field: nothing if the key is absent.
 class WordField<Part owner, string name, WordList wordsOfKey> : Field<owner, name> {
   WordList words = wordsOfKey;
   list<string> choices = wordsOfKey.words;
@@ -151,8 +152,8 @@ class OptionalWordField<Part owner, string name, WordList wordsOfKey>
     : WordField<owner, name, wordsOfKey> {
   string memberType = "std::optional<" # wordsOfKey.name # ">";
 }
-/// What is written of `const TrainConfig &config`, where that is no field: a
-/// `json::Value`, null for nothing.
+/// The expression on `const TrainConfig &config` that is written for a key
+/// without a field: a `json::Value`, null for nothing.
 class Written<code value> { code written = value; }
 
 /// The option of `zero-pipeline` that stands for the key.
@@ -160,9 +161,11 @@ class Option<string name> { string option = name; }
 /// The parameter of `#zero.planning` that has the field's value: passes of a schedule
 /// read it.
 class Planned<string parameter> { string planned = parameter; }
-/// A search of plans may vary it, if a file or an option does not give it.
+/// A key that a search of plans may vary, if a file or an option does not give
+/// it.
 class Searched { bit isSearched = true; }
-/// When it changes nothing; the first reason that holds is said.
+/// The conditions under which the key changes nothing; the first one that holds
+/// is reported.
 class Idle<list<Reason> reasons> { list<Reason> idle = reasons; }
 
 /// An option of `zero-pipeline` that stands for several keys, or for a key in another

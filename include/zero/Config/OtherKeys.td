@@ -67,7 +67,7 @@ def : Key<"aio.overlap_events", Bool, "true", "submit reads while others complet
 def : Key<"aio.use_gds", Bool, "false", "GPUDirect Storage">,
     Refused<"states are updated on the host, and are read to its memory; leave it out">;
 
-// What is decided elsewhere, or not at all.
+// Settings that are decided elsewhere, or not at all.
 def : Key<"compile", Block, "null", "DeepCompile">,
     NoEffect<"the whole step is compiled ahead of time">;
 def : Key<"graph_harvesting", Bool, "false", "capture CUDA graphs">,

@@ -18,16 +18,16 @@ FailureOr<zrt::Program>
 translateToProgram(ModuleOp module,
                    DenseMap<Operation *, size_t> *firstCommands = nullptr);
 
-/// The same of each stage, where the module is what zero-cut-pipeline and the
-/// passes behind it have made of a model; otherwise the one program. Functions
-/// of stages get names that no other stage has.
+/// Translates each stage, if the module has the stages into which
+/// zero-cut-pipeline has cut a model; otherwise the one program. Functions of
+/// stages get names that no other stage has.
 FailureOr<std::vector<zrt::Program>> translateStages(ModuleOp module);
 
 /// The modules of the stages, in their order; the module itself where it is
 /// none of stages.
 SmallVector<ModuleOp> listStages(ModuleOp module);
 
-/// Whether there are several.
+/// Whether the module has several stages.
 bool isCutIntoStages(ModuleOp module);
 
 /// All functions of the stages, in one module.

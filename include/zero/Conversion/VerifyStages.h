@@ -9,11 +9,11 @@
 
 namespace zrt {
 
-/// What goes wrong when the stages run: a message that is not what its receiver
-/// expects or that nobody receives, a slot of the stash that is written before
+/// Finds a fault in a run of the stages: a message that its receiver does not
+/// expect or that nobody receives, a slot of the stash that is written before
 /// it was read, memory that is used while something is received or written
 /// while it is sent, gradients that are overwritten late, stages that wait for
-/// each other. "" where nothing does.
+/// each other. "" if there is none.
 std::string findStageFault(const std::vector<Program> &stages);
 
 } // namespace zrt

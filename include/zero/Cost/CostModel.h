@@ -21,7 +21,7 @@ namespace mlir::zero {
 /// The ranks of a group, as a machine sees them.
 struct GroupSpan {
   int64_t ranks = 1;
-  /// Of these, how many share a node.
+  /// The number of these ranks that share a node.
   int64_t local = 1;
 };
 
@@ -39,18 +39,18 @@ public:
   CostModel(const Machine &machine, AxesAttr mesh, AxesAttr cut);
   ~CostModel();
 
-  /// One run of a kernel on one rank, while the others do the same.
+  /// Seconds of a kernel on one rank, while the other ranks run it too.
   double kernelSeconds(const zrt::KernelSpec &spec) const;
 
-  /// The same of a kernel that runs on `stream`: a copy over the bus, or an
+  /// Seconds of a kernel that runs on `stream`: a copy over the bus, or an
   /// update by the host.
   double kernelSeconds(const zrt::KernelSpec &spec, StreamKind stream) const;
 
-  /// A collective of the ranks of `group` from its start to its end where
-  /// nothing else runs. `bytes` is what its whole buffer holds.
+  /// Seconds of a collective of the ranks of `group`, from its start to its
+  /// end, if nothing else runs. `bytes` is the size of its whole buffer.
   double collectiveSeconds(zrt::Collective kind, double bytes,
                            zrt::DataType type, GroupSpan group) const;
-  /// The same over the ranks that states are cut over.
+  /// Seconds of a collective of the ranks that states are cut over.
   double collectiveSeconds(zrt::Collective kind, double bytes,
                            zrt::DataType type) const {
     return collectiveSeconds(kind, bytes, type, cut);
@@ -67,7 +67,7 @@ public:
   int64_t getRanks() const { return ranks; }
   GroupSpan getAll() const { return all; }
   GroupSpan getCut() const { return cut; }
-  /// What a group of these axes of the mesh spans; null for all ranks.
+  /// The span of a group of these axes of the mesh; null for all ranks.
   GroupSpan getSpan(AxesAttr group) const;
   /// The ranks that have the stages of one pipeline.
   GroupSpan getStages() const;
@@ -85,8 +85,9 @@ private:
   std::unique_ptr<Tables> tables;
 };
 
-/// What `group`, axes of `mesh`, spans on `machine`, whose nodes hold
-/// neighbouring ranks: those of rank 0's group that are on its node.
+/// The span of `group`, axes of `mesh`, on `machine`, whose nodes hold
+/// neighbouring ranks: the ranks of rank 0's group, and those of them on its
+/// node.
 GroupSpan spanOf(const Machine &machine, AxesAttr mesh, AxesAttr group);
 
 /// The machine that `name` says, or where it is empty that of the step's

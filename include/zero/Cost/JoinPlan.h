@@ -13,11 +13,11 @@
 
 namespace mlir::zero {
 
-/// What is known of gathers beside their uses.
+/// Facts about gathers beside their uses.
 struct JoinFacts {
   /// Whether one gather can start with an earlier one, as one collective.
   function_ref<bool(size_t first, size_t next)> canJoin;
-  /// Seconds from start to end of those from `first` to `last`, as one.
+  /// Seconds of the gathers from `first` to `last`, as one collective.
   function_ref<double(size_t first, size_t last)> seconds;
 };
 

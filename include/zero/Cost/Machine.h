@@ -25,12 +25,12 @@ class OStream;
 
 namespace mlir::zero {
 
-/// One way in which a library sends around a ring. Times in seconds, rates in
-/// bytes a second that a rank sends.
+/// A protocol by which a library sends around a ring. Times in seconds, rates
+/// in bytes a second that a rank sends.
 struct LinkProtocol {
-  /// Of any operation.
+  /// The latency of any operation.
   double latency = 0;
-  /// Of a step to a neighbour inside a node, and in another node.
+  /// The latency of a step to a neighbour inside the node, and in another node.
   double step = 0, farStep = 0;
   double bandwidth = 0, farBandwidth = 0;
 };
@@ -60,7 +60,7 @@ struct PublishedError {
   double mean = 0, worst = 0;
 };
 
-/// What a kernel takes by either side of the roofline, in seconds.
+/// The seconds of a kernel by either side of the roofline.
 struct RooflineSides {
   double arithmetic = 0, memory = 0;
   double seconds() const { return std::max(arithmetic, memory); }
@@ -74,9 +74,9 @@ struct Machine {
   /// and do not exceed.
   bool isCeiling = false;
   PublishedError published;
-  /// Bytes of a device's memory that a process may have; 0: not known. Of them,
-  /// what it takes beside its plan and the kernels' workspace: the driver's
-  /// context, the buffers of communicators.
+  /// Bytes of a device's memory that a process may have, 0: not known; and
+  /// those of them that it needs beside its plan and the kernels' workspace:
+  /// for the driver's context and the buffers of communicators.
   int64_t memory = 0, reservedMemory = 0;
   /// Ranks of a node; 0 for a machine of one node.
   int64_t ranksPerNode = 0;
@@ -114,7 +114,8 @@ struct Machine {
   double overlapSlowdown = 1;
   /// The part of the protocols' bandwidths that collectives reach.
   double linkEfficiency = 1;
-  /// The best one is taken for each operation.
+  /// The protocols of the library, which takes the fastest one for each
+  /// operation.
   SmallVector<LinkProtocol> protocols;
 
   std::vector<MeasuredKernel> kernels;
@@ -134,7 +135,8 @@ struct Machine {
   /// and moves `bytes`, by the roofline, without overhead.
   RooflineSides sidesOf(double flops, double bytes, zrt::DataType type,
                         int64_t localRanks) const;
-  /// The same of a kernel, at what its class reaches.
+  /// Seconds of a kernel, by the part of the roofline that kernels of its class
+  /// reach.
   RooflineSides sidesOf(const zrt::KernelSpec &spec, int64_t localRanks) const;
   double roofline(double flops, double bytes, zrt::DataType type,
                   int64_t localRanks) const {
@@ -154,7 +156,7 @@ FailureOr<Machine> readMachine(StringRef nameOrPath, std::string &error);
 /// `machine`; nothing where none is known, or it is that itself.
 std::optional<Machine> findFrameworksOn(const Machine &machine);
 
-/// One machine from measurements of it with several rank counts, in ascending
+/// Merges measurements of a machine with several rank counts, in ascending
 /// order of these: everything that was measured, and the best rates.
 Machine mergeMachines(ArrayRef<Machine> machines);
 

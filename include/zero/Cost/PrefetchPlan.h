@@ -17,12 +17,12 @@
 
 namespace mlir::zero {
 
-/// One gather, by positions of operations in a block.
+/// A gather, by positions of operations in a block.
 struct GatherUse {
-  /// Where it is waited for, and last used.
+  /// The positions of its wait and of its last use.
   int64_t neededAt = 0, lastUse = 0;
   int64_t elements = 0;
-  /// From start to end with the links to itself.
+  /// Seconds from start to end if no other collective uses the links.
   double seconds = 0;
   /// The operation that makes what it sends; -1: that is there before the
   /// block.
@@ -47,9 +47,9 @@ struct OtherCollective {
   double seconds = 0;
 };
 
-/// What else takes time in a block.
+/// The kernels and other collectives of a block, in seconds.
 struct BlockSeconds {
-  /// Of the kernels before each position, and before the end.
+  /// Seconds of the kernels before each position, and before the end.
   SmallVector<double> kernels;
   /// In the order of their starts.
   SmallVector<OtherCollective> others;
@@ -68,15 +68,15 @@ SmallVector<int64_t> elementsHeld(ArrayRef<GatherUse> gathers);
 SmallVector<size_t> startEarly(ArrayRef<GatherUse> gathers,
                                const PrefetchLimits &limits);
 
-/// With as few gathers in flight as let the block end within `kTolerance` of
-/// its time with `startEarly`; and then as late as leaves no wait longer, with
-/// half its time to spare for each gather. Gathers take the links one after the
-/// other, and share them with the other collectives.
+/// As `startEarly`, but with as few gathers in flight as let the block end
+/// within `kTolerance` of its time with that; and then as late as leaves no
+/// wait longer, with half its time to spare for each gather. Gathers take the
+/// links one after the other, and share them with the other collectives.
 SmallVector<size_t> startInTime(ArrayRef<GatherUse> gathers,
                                 PrefetchLimits limits,
                                 const BlockSeconds &seconds);
 
-/// What a block comes to with these starts: its time, and the most elements of
+/// The totals of a block with these starts: its time, and the most elements of
 /// gathered parameters at once.
 struct BlockTotals {
   double seconds = 0;

@@ -14,23 +14,24 @@ def AddendOpInterface : OpInterface<"AddendOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<[{
-      What may be a sum: the operand in whose place the kernel takes two
-      addends, or the result to which it adds one. Addends have its type. Null
-      where the kernel is not there for these.
+      The value at which the fused kernel adds: an operand, which two addends
+      then replace, or the result, to which one addend is added. Each addend has
+      the value's type. Null if no kernel exists for these types.
     }],
     "::mlir::Value", "getSummed">,
     InterfaceMethod<[{
-      Creates the operation that does the addition as well, with as many addends
-      as stand in the place of `getSummed`: two, where that is an operand, of
-      which the sum is the last result after those of this operation; or one,
-      which is added to the result. All other results are in their order.
+      Creates the fused operation. If `getSummed` is an operand, `addends` are
+      the two values whose sum it is, and the sum becomes the last result; if it
+      is the result, `addends` is the one value to add. The other results keep
+      their order.
     }],
     "::mlir::Operation *", "buildWithAddends",
     (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$addends)>,
     InterfaceMethod<[{
-      Whether what is computed has the bits of the two apart, since the kernel
-      rounds where either stores a tensor. Others add to their result, and are
-      fused only where the target's kernels are meant to be faster than that.
+      Whether the fused operation is bitwise equal to the two separate ones,
+      because its kernel rounds wherever they store a tensor. Operations for
+      which it is not add to their result, and are fused only if the target's
+      kernels gain from it.
     }],
     "bool", "keepsBits", (ins), /*methodBody=*/"",
     /*defaultImplementation=*/"return true;">];

@@ -7,10 +7,10 @@ include "mlir/IR/OpBase.td"
 def CombinedOpInterface : OpInterface<"CombinedOpInterface"> {
   let cppNamespace = "::mlir::zero";
   let description = [{
-    An operation with one combined factor, such as the rows of a table or the classes
-    of a loss, that each rank of a group can compute of its own range of it. What the
-    ranks have is then combined: by a sum, or by exchanges of a few numbers. Or each has
-    its part of the result, and needs to know which.
+    An operation with one combined factor, such as the rows of a table or the classes of
+    a loss, which each rank of a group can compute for its own range of the factor. The
+    results of the ranks are then combined by a sum, or by exchanges of a few numbers;
+    or each rank has its part of the result, and needs to know which.
 
     `zero-shard-model` cuts a combined factor only of operations that have this
     interface.
@@ -25,7 +25,7 @@ def CombinedOpInterface : OpInterface<"CombinedOpInterface"> {
     (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
          "::mlir::zero::RankRange &":$range)>,
     InterfaceMethod<[{
-      Whether what `buildOfRange` returns are terms of a sum.
+      Whether the values that `buildOfRange` returns are terms of a sum.
     }], "bool", "givesTerms", (ins), /*methodBody=*/"", "return false;">];
 }
 

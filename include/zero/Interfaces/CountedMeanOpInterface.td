@@ -14,10 +14,10 @@ def CountedMeanOpInterface : OpInterface<"CountedMeanOpInterface"> {
     elements, `zero-shard-model` divides the sum of theirs by the number of all.
   }];
   let methods = [InterfaceMethod<[{
-    What decides: an integer for each element, and the integer that says that the
-    element does not count.
+    The integers that decide which elements count, one for each element, and the
+    value that marks an element as not counted.
   }], "::mlir::zero::CountedElements", "getCounted">, InterfaceMethod<[{
-    Whether the result is their sum, and no mean.
+    Whether the first result is the sum over the elements instead of the mean.
   }], "bool", "isSum">, InterfaceMethod<[{
     Makes the result the sum.
   }], "void", "makeSum">];

@@ -12,9 +12,9 @@ def FactorOpInterface : OpInterface<"FactorOpInterface"> {
     among ranks.
 
     Nobody asks the interface directly: `getFactors` (`zero/Interfaces/Factors.h`)
-    answers for every operation. Where this interface is absent, the factors are
-    those of the row of the kernel; arithmetic on elements is parallel; what is left
-    is whole.
+    answers for every operation. Without this interface, the factors are those of
+    the row of the kernel; arithmetic on elements is parallel; all other dimensions
+    are whole.
   }];
   let methods = [InterfaceMethod<
     "Factors, and the parts of each dimension of each operand and result.",

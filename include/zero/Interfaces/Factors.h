@@ -6,15 +6,15 @@
 
 namespace mlir::zero {
 
-/// The factors of `op`, one tensor an operand and a result. What the operation
-/// does not say is whole.
+/// The factors of `op`, with one tensor for each operand and result. Dimensions
+/// that the operation says nothing of are whole.
 zrt::Factors getFactors(Operation *op);
 
 /// Factors in which every dimension is a whole factor of its own.
 zrt::Factors wholeFactors(Operation *op);
 
-/// Those of an operation that computes each element of its results from the
-/// same element of its operands.
+/// The factors of an operation that computes each element of its results from
+/// the same element of its operands.
 zrt::Factors elementwiseFactors(Operation *op);
 
 /// A dimension that is a new factor of `factors`.

@@ -75,9 +75,9 @@ struct PaddedDim {
   int64_t dim;
 };
 
-/// What is padded as well where the operand is along `dim`: all that have the
-/// factor of that dimension, where it is parallel, and has a dimension to
-/// itself everywhere and one in a result; else nothing.
+/// The dimensions that are padded as well if the operand is padded along `dim`:
+/// all that are the factor of that dimension. Nothing if the factor is not
+/// parallel, shares a dimension with others, or is in no result.
 std::optional<SmallVector<PaddedDim>> findPadded(Operation *op,
                                                  unsigned operand, int64_t dim);
 
@@ -110,11 +110,11 @@ public:
   virtual int64_t getDim(unsigned operand) const = 0;
   /// The first index of this rank's range, as a tensor<i32>.
   virtual Value getFirst() = 0;
-  /// The sum of what the ranks have.
+  /// The sum of the terms of all ranks.
   virtual Value sum(Value term) = 0;
-  /// What the ranks have, in their order along a new last dimension.
+  /// The values of the ranks, in their order along a new last dimension.
   virtual Value gather(Value value) = 0;
-  /// The same along a dimension of which each rank has one index.
+  /// The values of the ranks along `dim`, of which each rank has one index.
   virtual Value gatherAlong(Value value, int64_t dim) = 0;
 };
 

@@ -22,8 +22,8 @@ zrt::TensorType toTensorType(RankedTensorType type);
 /// values, scalars, are part of the description. No work is counted.
 zrt::KernelSpec toKernelSpec(Operation *op, const KernelDescription &kernel);
 
-/// The operation is what the row of its kernel says; it may be of f64. Reports
-/// what is not at `op`.
+/// Checks that the operation is as the row of its kernel says; it may be of
+/// f64. Errors are at `op`.
 LogicalResult verifySignature(KernelOpInterface op);
 
 /// Whether the operand, or past those the result, stays f32 where the operation

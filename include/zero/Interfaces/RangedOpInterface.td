@@ -7,10 +7,9 @@ include "mlir/IR/OpBase.td"
 def RangedOpInterface : OpInterface<"RangedOpInterface"> {
   let cppNamespace = "::mlir::zero";
   let description = [{
-    An operation on rows in groups, of which each of several ranks may have an equal
-    range, with memory for the rows of all: its work is that of the rows which it finds
-    in its groups. How many these are, data say; what is planned with is that they are
-    as many on each rank.
+    An operation on groups of rows. Each rank may have an equal range of the groups,
+    with memory for all rows; it computes only the rows in its own groups. How many
+    those are depends on the data; planning assumes equal shares.
   }];
   let methods = [
     InterfaceMethod<[{

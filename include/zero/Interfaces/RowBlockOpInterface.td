@@ -12,13 +12,13 @@ def RowBlockOpInterface : OpInterface<"RowBlockOpInterface"> {
 
     `zero-split-gradients` asks for blocks of a gradient that is larger than a
     bucket, so that it is never whole in memory. An operation without this
-    interface is computed whole. A block has the bits of the same rows of the
-    whole result: `--deterministic` rests on it.
+    interface is computed whole. A block must be bitwise equal to the same rows
+    of the whole result: `--deterministic` rests on it.
 
-    How a block is built, factors tell: where the signature gives a range of the
-    result's first dimension (`v@rows`), the operation is built of that range, with
-    the same rows of addends; where that dimension is parallel, of the same rows of
-    all operands that begin with it.
+    The default implementation builds a block from the operation's factors: if the
+    signature has a range of the result's first dimension (`v@rows`), it sets that
+    range and takes the same rows of addends; if that dimension is parallel, it
+    takes the same rows of all operands that begin with it.
   }];
   let methods = [
     InterfaceMethod<"Whether result `index` can be computed in blocks of rows.",
@@ -38,9 +38,9 @@ def RowBlockOpInterface : OpInterface<"RowBlockOpInterface"> {
                                              begin, end, rowsOf);
     }]>,
     InterfaceMethod<[{
-      Once blocks stand for a result: puts a cheaper operation, with the same bits,
-      in the place of one that nothing reads all results of any more. By default
-      there is none.
+      Called after a result has been replaced by blocks. Replaces the operation by
+      a cheaper, bitwise equal one if some of its results are no longer read. By
+      default there is none.
     }],
     "void", "dropUnusedResults", (ins "::mlir::OpBuilder &":$builder),
     /*methodBody=*/"", /*defaultImplementation=*/"return;">];

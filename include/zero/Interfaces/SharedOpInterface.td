@@ -7,18 +7,19 @@ include "mlir/IR/OpBase.td"
 def SharedOpInterface : OpInterface<"SharedOpInterface"> {
   let cppNamespace = "::mlir::zero";
   let description = [{
-    An operation of which equally many indices share each index of some operands, as
-    query heads share a key head. Where there are more ranks than shared indices,
-    `zero-shard-model` has these repeated, so that each rank reads one.
+    An operation in which groups of equally many indices read one index of some
+    operands, as several query heads read one key head. If there are more ranks than
+    such shared indices, `zero-shard-model` repeats them, so that each rank reads
+    one.
   }];
   let methods = [InterfaceMethod<[{
-    How many indices are shared.
+    The number of shared indices.
   }], "int64_t", "getShared">, InterfaceMethod<[{
-    How many share them: a multiple.
+    The number of indices that read the shared ones; a multiple of `getShared`.
   }], "int64_t", "getSharing">, InterfaceMethod<[{
-    Makes the operation read the shared indices repeated, each as often as the
-    others, so that there are `count`: a multiple of `getShared`, and a divisor of
-    `getSharing`. Returns what it reads then.
+    Repeats each shared index equally often, so that the operation reads `count`
+    of them: a multiple of `getShared`, and a divisor of `getSharing`. Returns the
+    operands that it reads then.
   }], "::llvm::SmallVector<::mlir::Value>", "repeatShared",
     (ins "::mlir::OpBuilder &":$builder, "int64_t":$count)>];
 }

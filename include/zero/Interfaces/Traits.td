@@ -10,9 +10,10 @@ def CheapInFloat32 : NativeOpTrait<"CheapInFloat32"> {
   let cppNamespace = "::mlir::zero";
 }
 
-/// The kernel has read an element of the operands of a result's shape and element
-/// width when it writes the result's at the same index: the result may take the
-/// memory of such an operand that nothing reads afterwards.
+/// The kernel reads element i of every operand that has the shape and element
+/// width of a result before it writes element i of that result. The result may
+/// therefore take the memory of such an operand, if nothing reads the operand
+/// afterwards.
 def OverwritesOperands : NativeOpTrait<"OverwritesOperands"> {
   let cppNamespace = "::mlir::zero";
 }

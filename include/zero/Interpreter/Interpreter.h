@@ -20,7 +20,7 @@
 
 namespace mlir::zero {
 
-/// What a micro-batch depends on besides its arguments and parameters.
+/// The data that a micro-batch depends on besides its arguments.
 struct InterpreterContext {
   uint64_t seed = 0;                 ///< of the run; dropout masks depend on it
   uint64_t firstSample = 0;          ///< global sample of the arguments' row 0

@@ -16,8 +16,9 @@
 
 namespace mlir::zero {
 
-/// What ranks of one stage compute: `block`, whose operations use the values of
-/// `argumentValues`. `arguments` and `contexts` have one entry a rank.
+/// The computation of the ranks of one stage: `block`, whose operations use the
+/// values of `argumentValues`. `arguments` and `contexts` have one entry a
+/// rank.
 struct RankBlock {
   Block *block = nullptr;
   ValueRange argumentValues;
@@ -39,10 +40,10 @@ public:
       ArrayRef<std::vector<Array>> arguments,
       MutableArrayRef<InterpreterContext> contexts) const;
 
-  /// The same of all stages of a pipeline, where `mesh` is that of the ranks of
-  /// one stage. What is sent is received by the rank at the same place of
-  /// another stage, under its name. Fails where no stage can go on, with an
-  /// error at what it waits for.
+  /// Evaluates all stages of a pipeline, where `mesh` is that of the ranks of
+  /// one stage. A value that is sent is received by the rank at the same place
+  /// of another stage, under its name. Fails if no stage can go on, with an
+  /// error at the operation that it waits for.
   FailureOr<std::vector<std::vector<std::vector<Array>>>>
   runStages(ArrayRef<RankBlock> stages) const;
 
@@ -64,7 +65,7 @@ private:
   AxesAttr mesh;
 };
 
-/// What rank `index` of the group has of `whole`.
+/// The part of `whole` that rank `index` of the group has.
 Array takePart(const Array &whole, CutAttr cut, int64_t index);
 
 /// The whole of the parts that the ranks of a group have, in their order.

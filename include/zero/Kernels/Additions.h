@@ -10,18 +10,18 @@
 namespace mlir::zero {
 
 /// An addition that the kernel of `by` can do with its own work, at the place
-/// of `by` and with the bits of the two apart.
+/// of `by` and bitwise equal to the two kernels apart.
 struct FusableAddition {
   LaunchOp addition;
   AddendOpInterface by;
-  /// What the addition has of `by`, in its own shape: the sum, which `by`
-  /// reads, or the result of `by`, which is an addend.
+  /// The value between the two operations, in the addition's shape: the sum, if
+  /// `by` reads it, or the result of `by`, if the addition reads that.
   Value shared;
 
   /// Whether `by` reads the sum.
   bool isBefore() { return shared == addition.getResult(0); }
-  /// What `by` takes: both operands of the addition, or the other one. In
-  /// whatever shape they were made.
+  /// The addends to pass to `by`, in the shapes in which they were made: both
+  /// operands of the addition, or the one that is not `shared`.
   SmallVector<Value> getAddends();
 };
 
@@ -29,13 +29,14 @@ struct FusableAddition {
 /// result to `first`, or to what the one before it gives.
 struct AdditionChain {
   LaunchOp sum;
-  /// In whatever shape it was made.
+  /// The addend that no link makes, in the shape in which it was made.
   Value first;
-  /// In the order of the block.
+  /// The operations that add, in the order of the block.
   SmallVector<AddendOpInterface> links;
 };
 
-/// Finds them. Remembers kernels that it has looked at: none may change.
+/// Finds fusable additions. Remembers kernels that it has looked at: none may
+/// change.
 class Additions {
 public:
   /// The addition that `by` can do, as the block stands now: a launch of a
@@ -44,9 +45,9 @@ public:
   /// in between. Nothing if there is none.
   std::optional<FusableAddition> find(AddendOpInterface by);
 
-  /// The operations that can do the sum of `launch`, at their own places and
-  /// without its bits: they make all addends but one, or all, and nothing else
-  /// reads those. Nothing where they cannot.
+  /// The operations that can do the sum of `launch`, at their own places, not
+  /// bitwise equal to it: they make all addends but one, or all, and nothing
+  /// else reads those. Nothing if they cannot.
   std::optional<AdditionChain> findChain(LaunchOp launch);
 
 private:

@@ -12,9 +12,9 @@ struct ElementwiseGroup {
   SmallVector<Operation *> members;
 };
 
-/// Where a kernel reads an operand: element (i0, i1, ...) of the loop is the
-/// element of `value` at the indices `dims`, which increase. Looks through
-/// `nn.broadcast`.
+/// The tensor from which a kernel reads an operand: element (i0, i1, ...) of
+/// the loop is the element of `value` at the indices `dims`, which increase.
+/// Looks through `nn.broadcast`.
 struct ElementwiseSource {
   Value value;
   SmallVector<int64_t> dims;

@@ -15,8 +15,8 @@
 
 namespace mlir::zero {
 
-/// A kernel that reads parts of tensors, or writes parts of what its results
-/// are joined to.
+/// A kernel that reads parts of tensors, or writes its results as parts of
+/// larger ones.
 struct FusedKernel {
   Operation *op = nullptr;
   /// For each operand the tensor that it is a part of, or itself.
@@ -24,7 +24,8 @@ struct FusedKernel {
   /// The moves from these to the operands, and from results to `outputs`; in
   /// the order of the block.
   SmallVector<Operation *> before, after;
-  /// What the kernel then gives: results, and what they are parts of.
+  /// The values that the fused kernel gives: results, or the tensors that they
+  /// are parts of.
   SmallVector<Value> outputs;
 };
 
@@ -64,12 +65,12 @@ private:
   SymbolTableCollection symbols;
   DenseMap<Operation *, std::optional<zrt::KernelSpec>> specs;
   DenseSet<Operation *> fused;
-  /// Of results of moves, fused or views behind such: whose parts they are.
+  /// The tensors of which results of fused moves, and views of them, are parts.
   DenseMap<Value, Value> sources;
-  /// What a kernel's result is a part of.
+  /// The tensors of which results of kernels are parts.
   DenseMap<Value, Value> targets;
-  /// Of the question that is being answered: what said no, and whether anybody
-  /// said yes.
+  /// State of the question that is being answered: the operation that refused,
+  /// and whether any operation agreed.
   Operation *refusing = nullptr;
   bool isTaken = false, isShared = false;
   std::vector<FusedKernel> kernels;

@@ -24,7 +24,7 @@ namespace mlir::zero {
 std::optional<zrt::KernelSpec>
 describeKernel(Operation *op, SymbolTableCollection *symbols = nullptr);
 
-/// One run of elements of a flat kernel.
+/// A run of elements that a flat kernel takes.
 struct FlatRange {
   int64_t elements = 0;
   Type type;

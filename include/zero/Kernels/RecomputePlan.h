@@ -9,9 +9,9 @@
 
 namespace mlir::zero {
 
-/// What `RecomputePolicy::Cheap` computes a second time: at most so many
-/// operations a byte, by KernelOpInterface. Normalisations, activations and
-/// sums have a few operations a byte; products of sizes that fill a machine
+/// The most operations per byte, by KernelOpInterface, of an operation that
+/// `RecomputePolicy::Cheap` computes a second time. Normalisations, activations
+/// and sums have a few operations a byte; products of sizes that fill a machine
 /// have hundreds.
 constexpr double kCheapFlopsPerByte = 16;
 
@@ -20,9 +20,9 @@ constexpr double kCheapFlopsPerByte = 16;
 /// computed from it, and that the bytes kept are fewest: a minimum cut of the
 /// span's dataflow. Among equals, the choice that recomputes least.
 ///
-/// What is there anyway counts nothing: inputs of the step, values made before
-/// the span that the backward reads, and values of the span that both the
-/// forward after it and the backward read.
+/// Values that are kept anyway cost nothing: inputs of the step, values made
+/// before the span that the backward reads, and values of the span that both
+/// the forward after it and the backward read.
 class RecomputePlan {
 public:
   /// `span`: consecutive operations of the forward. `seed`: the block's
@@ -38,7 +38,7 @@ public:
   bool mayRecompute(Operation *op) const;
 
 private:
-  /// Who reads a value, through all its views.
+  /// The readers of a value, through all its views.
   struct Readers {
     bool backward = false;
     /// An operation of the forward outside of the span.

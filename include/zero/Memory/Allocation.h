@@ -34,13 +34,13 @@ int64_t allocate(llvm::MutableArrayRef<Lifetime> buffers, int64_t alignment);
 /// position: no allocation needs less.
 int64_t liveBytes(llvm::ArrayRef<Lifetime> buffers, int64_t alignment = 1);
 
-/// What came of allocating below a capacity.
+/// The outcome of an allocation below a capacity.
 enum class Fit {
   /// The offsets end at the capacity or below.
   Fits,
-  /// No offsets do.
+  /// No offsets end there.
   Impossible,
-  /// None were found in the time given.
+  /// No such offsets were found in the time given.
   NotFound
 };
 

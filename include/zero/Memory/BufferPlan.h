@@ -63,8 +63,8 @@ public:
   /// The memory that values and staging buffers share.
   static ArrayRef<MemorySpace> getSpaces();
 
-  /// The places of what each operation makes, in the order in which the
-  /// lowering asks for them; for `zero.at`.
+  /// The places of the buffers that each operation makes, in the order in which
+  /// the lowering asks for them; for `zero.at`.
   SmallVector<std::pair<Operation *, SmallVector<AtAttr>>> getPlaces() const;
 
 private:
@@ -90,7 +90,7 @@ private:
                     Operation *start);
   /// The dying operand whose memory a result of `type` may take, or -1.
   int findDyingInput(Operation &op, Type type);
-  /// Keep what `value` stands for alive through the present operation.
+  /// Keeps the memory of `value` alive through the present operation.
   void extend(Value value);
   void keepAlive(int buffer);
 
@@ -106,10 +106,10 @@ private:
   DenseMap<Value, SmallVector<Memory>> pending;
   SmallVector<std::pair<Operation *, SmallVector<Memory>>> made;
   BlockOrder order;
-  /// What a started operation needs until its wait, and gives to nobody: the
-  /// bucket of a reduction, packed slices.
+  /// The buffers that a started operation needs until its wait, and that hold
+  /// no result: the bucket of a reduction, packed slices.
   DenseMap<Value, SmallVector<int>> inFlight;
-  /// What the wait for a started operation makes.
+  /// The buffers that the wait for a started operation fills.
   DenseMap<Value, SmallVector<int>> madeAtWait;
   /// Last position that reads a root value, and that still borrows it: a
   /// reduction borrows until its wait.

@@ -22,7 +22,8 @@ private:
 
 /// Places of all that a partition keeps, as its attributes.
 struct PartitionPlaces {
-  /// Of `parameters`, and where it is trained of `gradients` and `errors`.
+  /// The places of `parameters` and, if the partition is trained, of
+  /// `gradients` and `errors`.
   DictionaryAttr at;
   /// The partition's states, with the place of each range; null where it is not
   /// trained.
@@ -30,8 +31,8 @@ struct PartitionPlaces {
 };
 PartitionPlaces planPartition(PartitionOp partition, ArenaCursor &cursor);
 
-/// Where parameters are after planning. Built once a module; look-ups are
-/// constant time.
+/// The places of parameters and states after planning. Built once a module;
+/// look-ups are constant time.
 class StatePlaces : public PartitionTable {
 public:
   explicit StatePlaces(ModuleOp module);
@@ -51,11 +52,11 @@ public:
   /// is stored whole or sharded.
   AtAttr getSlice(PartitionOp partition, AtAttr state, bool sharded,
                   int64_t elementBytes, int64_t begin, int64_t end) const;
-  /// Where a rank's packed slice of the member at `begin` of a quantized
-  /// partition begins among its parameters, in bytes.
+  /// The offset, in bytes among a rank's parameters, of its packed slice of the
+  /// member at `begin` of a quantized partition.
   int64_t getPackedOffset(PartitionOp partition, int64_t begin) const;
-  /// Where a state, or a resident copy, has `buffer`; null for memory that is
-  /// neither.
+  /// The place of `buffer` in a state or a resident copy; null for other
+  /// memory.
   AtAttr getPlace(const AsyncBuffer &buffer) const;
   /// The place of each of `buffers` after planning, those of `op`: from
   /// `zero.at`, or from the states. Null where there is none.

@@ -29,15 +29,15 @@ struct ArenaSummary {
   int64_t bytes = 0;
   /// Bytes by the closed form, for the states that outlive a step.
   std::optional<int64_t> formula;
-  /// What fills the arena, the largest first, padding and gaps included: the
-  /// lines add up to `bytes`. A sharded parameter counts as its mean over
+  /// The contents of the arena, the largest first, padding and gaps included:
+  /// the lines add up to `bytes`. A sharded parameter counts as its mean over
   /// ranks.
   SmallVector<MemoryLine> lines;
   /// For activations and communication: where in the schedule most is alive.
   std::string peak;
 };
 
-/// Volume is what a collective spans; of it a rank sends (n-1)/n in a group of
+/// The volume that a collective spans. A rank sends (n-1)/n of it in a group of
 /// n ranks, or twice that in an all-reduce, which counts its elements double.
 struct Volume {
   int64_t elements = 0, bytes = 0;
@@ -51,14 +51,15 @@ struct Volume {
 /// Traffic of one class in one update.
 struct TrafficSummary {
   std::string name;
-  /// What the schedule's collectives span, and the closed form from partition
-  /// tables and uses; they differ by padding.
+  /// The volume of the schedule's collectives, and that of the closed form from
+  /// partition tables and uses; they differ by padding.
   Volume planned, formula;
   /// The closed form in words, such as "A S".
   std::string form;
-  /// Ranks of the groups that it is in; 0: those that states are cut over.
+  /// The ranks of the groups in which it travels; 0: those that states are cut
+  /// over.
   int64_t ranks = 0;
-  /// Whether some of it is quantized: elements of that are bytes.
+  /// Whether some of the traffic is quantized: its elements are bytes.
   bool isPacked = false;
 };
 
@@ -71,8 +72,8 @@ struct CollectiveSummary {
   int64_t ranks = 0;
 };
 
-/// What a rank moves between its own memories, or works on in one of them, by
-/// operations of one kind in one update.
+/// The bytes that a rank moves between its own memories, or works on in one of
+/// them, by operations of one kind in one update.
 struct TransferSummary {
   /// The operation, and what it moves over: "bus", "host memory" or "file".
   std::string name, link;
@@ -109,14 +110,15 @@ struct PlanSummary {
   const ArenaSummary &arena(MemorySpace space) const {
     return arenas[space.index()];
   }
-  /// What one rank sends of a volume in groups of `group` ranks, rounded up; 0:
-  /// in those that states are cut over.
+  /// The part of `volume` that one rank sends in groups of `group` ranks,
+  /// rounded up; 0: in those that states are cut over.
   int64_t sent(int64_t volume, int64_t group = 0) const {
     if (group == 0)
       group = slices;
     return (volume * (group - 1) + group - 1) / group;
   }
-  /// What one rank sends of what `volume` takes of all traffic.
+  /// The volume that one rank sends of all traffic, of which `volume` gives
+  /// that of each class.
   int64_t
   sentInAll(llvm::function_ref<int64_t(const TrafficSummary &)> volume) const {
     int64_t cut = 0, others = 0;

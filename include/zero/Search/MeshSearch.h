@@ -23,8 +23,8 @@ struct MeshSearchRequest {
   int64_t ranks = 1;
   Machine machine;
   MemoryBudgets budgets;
-  /// What the configuration means on a mesh, for each stage to try; fails with
-  /// an error where it does not go with the mesh.
+  /// Resolves the configuration on a mesh, for each stage to try; fails with an
+  /// error if it does not go with the mesh.
   std::function<FailureOr<std::vector<TrainConfig>>(const MeshShape &)> resolve;
 };
 

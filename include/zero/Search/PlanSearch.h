@@ -21,17 +21,17 @@
 
 namespace mlir::zero {
 
-/// One configuration and what its plan comes to.
+/// A configuration and the bytes and seconds of its plan.
 struct PlannedPoint {
   TrainConfig config;
   /// Bytes of all arenas of a rank on its device, in host memory and in files.
   int64_t bytes = 0, hostBytes = 0, fileBytes = 0;
   /// Scratch memory of a GPU's kernels, at most; 0 on machines without GPUs.
   int64_t workspaceBytes = 0;
-  /// Those of `hostBytes` that are optimizer states.
+  /// The part of `hostBytes` that is optimizer states.
   int64_t hostStateBytes = 0;
-  /// What the device's budget has to hold: `bytes`, and states that are too
-  /// small for files, where host memory has no budget for them.
+  /// Bytes that the device's budget has to hold: `bytes`, and, if host memory
+  /// has no budget, states that are too small for files.
   int64_t countedBytes = 0;
   /// Predicted seconds of an update, and those of them in which compute waits
   /// for communication, or stages of a pipeline for each other.
@@ -65,14 +65,15 @@ struct MemoryBudgets {
 inline constexpr size_t kMostPlans = 10;
 
 struct SearchRequest {
-  /// What is fixed, and where open settings begin, for each of the stages to
-  /// try, which increase. `given` names the keys that are fixed; budgets are
-  /// not looked at.
+  /// The fixed settings, and first values of the open ones, for each stage to
+  /// try, in increasing order. `given` names the keys that are fixed; budgets
+  /// are not looked at.
   std::vector<TrainConfig> bases;
   Machine machine;
   MemoryBudgets budgets;
-  /// Of states that the search offloads: the size of sub-groups, where that is
-  /// fixed, and files in which they may be. Without files they are in none.
+  /// Settings of states that the search offloads: the size of sub-groups, if
+  /// that is fixed, and the files that may hold them. Without files they stay
+  /// in memory.
   OffloadConfig offload;
   /// Called after each plan with the plans made, for a person who waits.
   std::function<void(int64_t)> onPlan;
@@ -109,7 +110,8 @@ bool canChooseOffload(const TrainConfig &base, int64_t stage);
 FailureOr<OwningOpRef<ModuleOp>> planModel(ModuleOp model,
                                            const TrainConfig &config);
 
-/// What a plan, made of `config`, comes to on `machine`.
+/// Measures the bytes and seconds of `planned`, the plan of `config`, on
+/// `machine`.
 FailureOr<PlannedPoint> measurePlan(ModuleOp planned, const TrainConfig &config,
                                     const Machine &machine);
 

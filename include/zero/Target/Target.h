@@ -27,7 +27,7 @@
 
 namespace mlir::zero {
 
-/// What the code is for.
+/// The CPU and the quality of generated code.
 struct TargetOptions {
   /// An LLVM CPU name; empty or "native": this machine's. An executable runs
   /// on that CPU and its successors.
@@ -74,7 +74,7 @@ struct LinkOptions {
   /// name of `runtimeName`: the one that uses most of what the CPU has.
   std::string runtime;
   std::string runtimeName = "zero-runtime";
-  /// What the executable runs on, as in TargetOptions.
+  /// The CPU that the executable runs on, as in TargetOptions.
   std::string cpu;
   /// Objects and archives to link before the runtime, whole: what registers
   /// itself when a process starts is used by nothing that a linker sees.
@@ -94,8 +94,9 @@ LogicalResult checkLink(const LinkOptions &options, std::string &error);
 LogicalResult linkExecutable(StringRef object, StringRef output,
                              const LinkOptions &options, std::string &error);
 
-/// Links it with the runtime that `options` name, which shows the functions of
-/// runtime/capi/zero.h, into the shared library `output`.
+/// Links the object file `object` with the runtime that `options` name, which
+/// shows the functions of runtime/capi/zero.h, into the shared library
+/// `output`.
 LogicalResult linkShared(StringRef object, StringRef output,
                          const LinkOptions &options, std::string &error);
 

@@ -24,7 +24,7 @@ LogicalResult makeTemporaryFile(llvm::StringRef name,
                                 llvm::SmallVectorImpl<char> &path,
                                 std::string &error);
 
-/// Makes a folder there.
+/// Makes an empty folder in the folder of temporary files.
 LogicalResult makeTemporaryFolder(llvm::StringRef name,
                                   llvm::SmallVectorImpl<char> &path,
                                   std::string &error);

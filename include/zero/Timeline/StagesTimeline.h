@@ -18,13 +18,13 @@ struct StageSeconds {
   std::vector<ChunkSeconds> chunks;
   double forward = 0, backward = 0; ///< of one micro-batch, all chunks
   double update = 0;                ///< once an update
-  /// Of all that it does in an update.
+  /// The shares of the stage's whole update.
   TimeShares shares;
 
   double ofMicro() const { return forward + backward; }
 };
 
-/// One pass of a micro-batch through a chunk of a stage; seconds from the
+/// A pass of a micro-batch through a chunk of a stage; seconds from the
 /// beginning of the update.
 struct PassTime {
   uint32_t stage = 0, chunk = 0, micro = 0;
@@ -37,16 +37,17 @@ struct PassTime {
 struct StagesTimeline {
   std::vector<StageSeconds> stages;
   std::vector<PassTime> passes;
-  /// Until the last backward pass is over, and until all stages are updated.
+  /// Seconds until the last backward pass is over, and until all stages are
+  /// updated.
   double passSeconds = 0, seconds = 0;
 
   /// The part of the time of all stages in which they wait for each other.
   double bubble() const;
-  /// What the update of a stage is spent on, on mean over all stages.
+  /// The shares of a stage's update, as the mean over all stages.
   TimeShares shares() const;
-  /// That of `micros` micro-batches in stages of so many chunks that take
-  /// equally long and send in no time: (p - 1) / (c m + p - 1).
-  /// Source: Narayanan et al., 2021 (see PipelinePasses.cpp).
+  /// The bubble of `micros` micro-batches in stages of so many chunks that take
+  /// equally long and send in no time: (p - 1) / (c m + p - 1). Source:
+  /// Narayanan et al., 2021 (see PipelinePasses.cpp).
   static double closedBubble(int64_t stages, int64_t micros,
                              int64_t chunks = 1) {
     return static_cast<double>(stages - 1) /

@@ -6,7 +6,7 @@
 
 namespace mlir::zero {
 
-/// What holds up an update: one of them at each moment.
+/// The limits of an update's speed: one of them holds it up at each moment.
 enum class Limit {
   Arithmetic, ///< kernels of micro-batches that compute longer than they move
   Memory,     ///< those that move longer than they compute
@@ -32,12 +32,12 @@ struct TimeShares {
   double all() const;
   /// Adds `times` those of others.
   void add(const TimeShares &others, double times);
-  /// What took most, then the others that took any time.
+  /// The limits that took any time, the one that took most first.
   SmallVector<Limit> inOrder() const;
 };
 
-/// Of the timeline's second update, or of all of a region's. A kernel that was
-/// measured is divided as its roofline is.
+/// The shares of the timeline's second update, or of a region's whole timeline.
+/// A kernel that was measured is divided as its roofline is.
 TimeShares shareTime(const Timeline &timeline, const Machine &machine);
 
 } // namespace mlir::zero

@@ -64,7 +64,7 @@ private:
   /// The options that stand for keys and are given, with their values as text.
   std::vector<std::pair<std::string, std::string>> getGiven() const;
 
-  /// Those that stand for keys.
+  /// The options that stand for keys.
   std::vector<std::unique_ptr<Option<bool>>> flags;
   std::vector<std::unique_ptr<Option<std::string>>> texts;
 };
@@ -83,22 +83,24 @@ std::unique_ptr<Pass> createCheckPlanPass(const TrainConfig &config);
 /// Adds the passes from a model to kernels on one device, the same for every
 /// stage: a part of the whole.
 void buildModelPipeline(OpPassManager &manager, const TrainConfig &config);
-/// The same, but that exchanges with other ranks are not started yet: where
-/// layers are found that may be recomputed.
+/// Adds the passes of `buildModelPipeline` that come before exchanges with
+/// other ranks are started: layers that may be recomputed are found in their
+/// result.
 void buildOperationsPipeline(OpPassManager &manager, const TrainConfig &config);
 
-/// The part of it that a stage of several chunks goes through by itself.
+/// Adds the passes of `buildModelPipeline` that each stage of several chunks
+/// goes through by itself.
 void buildKernelsPipeline(OpPassManager &manager, const TrainConfig &config);
 
-/// Adds the passes that come after those: from kernels on one device to a
-/// planned schedule. Without `proves` nothing is proved of it: for what is
-/// measured and not run.
+/// Adds the passes from kernels on one device to a planned schedule. Without
+/// `proves` the schedule is not verified: for plans that are measured and not
+/// run.
 void buildSchedulePipeline(OpPassManager &manager, const TrainConfig &config,
                            bool proves = true);
 
-/// Has a module that went through the model's pipeline trained as `config`
-/// says, of which only what the schedule's pipeline reads may have changed: the
-/// stage, sizes, overlap.
+/// Sets the training of a module that went through the model's pipeline to that
+/// of `config`, in which only settings that the schedule's pipeline reads may
+/// have changed: the stage, sizes, overlap.
 void setTraining(ModuleOp module, const TrainConfig &config);
 
 /// Adds all passes from a model to a planned schedule.

@@ -9,8 +9,8 @@
 
 namespace mlir::zero {
 
-/// What the ranks of the axes that cut a model have of its values, as far as a
-/// stage of a pipeline can hand it to the next one.
+/// The parts of a model's values that ranks of the axes that cut it have, as
+/// far as a stage of a pipeline can hand them to the next one.
 class StageValues {
 public:
   StageValues();
@@ -20,8 +20,8 @@ public:
   /// one model.
   LogicalResult run(ModuleOp module, StepOp model);
 
-  /// How the value is cut; nothing where ranks have something else than parts
-  /// of one dimension, or all of it: a term of a sum.
+  /// The cuts of a value; nothing if ranks have neither all of it nor parts of
+  /// one dimension, such as the term of a sum.
   std::optional<SmallVector<CutAttr, 2>> cutsOf(Value value) const;
 
 private:

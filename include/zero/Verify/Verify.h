@@ -17,7 +17,7 @@
 
 namespace mlir::zero::verify {
 
-/// What every topic looks up.
+/// Tables that every topic of the verifier looks up.
 struct Tables : PartitionTable {
   Tables(ModuleOp module, StepOp step);
 
@@ -29,8 +29,8 @@ struct Tables : PartitionTable {
   int64_t paddedElements(FlatSymbolRefAttr parameter) const;
   /// Whether a region ends with the loss, and does not leave that to others.
   bool hasLoss(Operation *region) const;
-  /// What `start` says of its buffers, described once: a reduction of many
-  /// slices is asked for each, in every simulated micro-batch and topic.
+  /// The buffers of `start`, described once: a reduction of many slices is
+  /// asked for them in every simulated micro-batch and topic.
   ArrayRef<AsyncBuffer> getBuffers(AsyncOpInterface start) const;
 
   // Operations are handles, and none of their methods is const.
@@ -48,7 +48,7 @@ private:
       buffers;
 };
 
-/// Where the simulated run stands.
+/// The position of the simulated run.
 struct RunPosition {
   Operation *region = nullptr;
   int64_t update = 0;
@@ -63,7 +63,7 @@ public:
   virtual void enter() {}
   virtual LogicalResult visit(Operation &op) = 0;
   virtual LogicalResult leave() { return success(); }
-  /// Whatever is in flight ends: before an evaluation.
+  /// Ends all operations in flight, before an evaluation.
   virtual LogicalResult drain() { return success(); }
 
   RunPosition now;
@@ -94,32 +94,37 @@ LogicalResult verifyWeights(const Tables &tables);
 LogicalResult verifyOffload(const Tables &tables);
 LogicalResult verifyActivations(const Tables &tables);
 LogicalResult verifyStash(const Tables &tables);
-/// What ranks compute along the axes that cut the model, of a model or of a
-/// schedule.
+/// Checks that ranks compute parts of one model along the axes that cut it, in
+/// a model or in a schedule.
 LogicalResult verifyValues(ModuleOp module, StepOp step);
-/// `maxReuseDistance` as in zero-insert-gathers. With `report`, says what was
+/// Checks the traffic of a schedule against its closed form; `maxReuseDistance`
+/// as in zero-insert-gathers. With `report`, reports the traffic that was
 /// saved.
 LogicalResult verifyTraffic(const Tables &tables, int64_t maxReuseDistance,
                             bool report);
-/// After zero-plan-memory; all succeed where nothing has a place.
+/// Checks of a schedule after zero-plan-memory; they succeed if nothing has a
+/// place.
 LogicalResult verifyStreams(const Tables &tables);
 LogicalResult verifyPlaces(const Tables &tables);
 LogicalResult verifyMemory(const Tables &tables);
 
-/// Says of an error in what zero's own passes wrote whose fault it is.
+/// Emits the remark that an error in a schedule which zero's own passes wrote
+/// is the compiler's fault.
 void remarkInternalError(ModuleOp module);
 
-/// What all ranks' programs say of `op`: its attributes but those that
-/// zero-specialize-rank changes and names that no other program knows.
+/// The attributes of `op` that are equal in the programs of all ranks: without
+/// those that zero-specialize-rank changes, and without names that no other
+/// program knows.
 DictionaryAttr getCommonFacts(Operation *op);
-/// Where `module` holds a module for each rank: all of them are there, each
-/// once, with the same training, inputs, parameters, optimizers and partitions.
-/// Sorts `steps`, all that are in `module`, by rank.
+/// Checks a `module` that holds a module for each rank: all of them are there,
+/// each once, with the same training, inputs, parameters, optimizers and
+/// partitions. Sorts `steps`, all that are in `module`, by rank.
 LogicalResult verifyRanks(ModuleOp module, SmallVectorImpl<StepOp> &steps);
-/// The same operations of ZeRO, with the same attributes, in the programs of
-/// all ranks; of their order only that of collectives matters.
+/// Checks that the programs of all ranks have the same operations of ZeRO, with
+/// the same attributes; of their order only that of collectives matters.
 LogicalResult verifyOperations(ArrayRef<StepOp> ranks);
-/// The same collectives, in the same order, in the programs of all ranks.
+/// Checks that the programs of all ranks have the same collectives in the same
+/// order.
 LogicalResult verifyOrder(ArrayRef<StepOp> ranks);
 
 } // namespace mlir::zero::verify

@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace mlir::nn;
 using zero::CountedElements;
 
-/// Of numbers that are 1 where an element counts.
+/// Reduces numbers that are 1 for each element that counts, and 0 for others.
 static Value reduceCounts(OpBuilder &builder, Location loc,
                           CountedElements counted, Reduction kind) {
   auto type = cast<RankedTensorType>(counted.values.getType());

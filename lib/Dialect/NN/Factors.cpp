@@ -38,8 +38,8 @@ Factors BroadcastOp::getFactors() {
   return factors;
 }
 
-/// Of a part of the elements there is a sum, and also a maximum or a mean, from
-/// which those of all follow.
+/// A reduced dimension may be cut: sums of parts add up, and the maximum or
+/// mean of all elements follows from those of the parts.
 Factors ReduceOp::getFactors() {
   Factors factors;
   bool isSum = getKind() == Reduction::Sum;

@@ -170,8 +170,8 @@ bool ReduceOp::givesTerms() { return getKind() == Reduction::Mean; }
 // dispatch
 //===----------------------------------------------------------------------===//
 
-/// Of a range of the experts. Where all choices have a row, all choices of the
-/// rows that are given have one.
+/// Builds the dispatch to a range of the experts. If all choices have a row,
+/// all choices of the given rows have one.
 SmallVector<Value> DispatchOp::buildOfRange(OpBuilder &builder,
                                             ValueRange operands,
                                             RankRange &range) {
@@ -218,7 +218,7 @@ SmallVector<Value> AttentionOp::buildOfRange(OpBuilder &builder,
   return llvm::to_vector_of<Value>(op.getResults());
 }
 
-/// Of the heads that another axis has left.
+/// Builds the attention of a range of the heads that another axis has left.
 SmallVector<Value> PartialAttentionOp::buildOfRange(OpBuilder &builder,
                                                     ValueRange operands,
                                                     RankRange &range) {

@@ -67,7 +67,7 @@ void GeluGradOp::fuseIntoProduct(RewriterBase &rewriter) {
   if (getForm() != GeluForm::Tanh || !linear || linear.getBias() ||
       !isOfSomething(linear) || !linear.getY().hasOneUse() || !isTaken(getDx()))
     return;
-  // What is moved up to the product must find its operand there.
+  // The operation moves up to the product, so its operand must exist there.
   Operation *h = getX().getDefiningOp();
   if (h && h->getBlock() == linear->getBlock() && !h->isBeforeInBlock(linear))
     return;

@@ -80,7 +80,7 @@ static Value onePlusSquare(ImplicitLocOpBuilder &b, Value x) {
   Value one = constant(b, x.getType(), 1.0);
   return arith::AddFOp::create(b, one, mul(b, x, x));
 }
-/// 1 - x^2 as a product, which keeps its bits near |x| = 1.
+/// 1 - x^2 as a product, which keeps its precision near |x| = 1.
 static Value oneMinusSquare(ImplicitLocOpBuilder &b, Value x) {
   Value one = constant(b, x.getType(), 1.0);
   return mul(b, arith::SubFOp::create(b, one, x),

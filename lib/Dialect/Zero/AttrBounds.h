@@ -15,7 +15,7 @@ namespace mlir::zero {
 
 using EmitError = function_ref<InFlightDiagnostic()>;
 
-/// As errors print it.
+/// A number as errors print it.
 std::string toText(double value);
 
 LogicalResult expectAtLeast(EmitError emitError, StringRef name, int64_t value,

@@ -24,31 +24,31 @@ AsyncBuffer holdRange(AsyncBuffer buffer, PartitionOp partition,
                       StringRef state, int64_t begin, int64_t end,
                       AccumulateForm form = AccumulateForm::Whole);
 
-/// What this rank has of segments [begin, end) of `partition`, of each of which
-/// each of `ranks` ranks has a slice.
+/// The buffer of this rank's slices of the segments [begin, end) of
+/// `partition`, each of which is cut into slices for `ranks` ranks.
 AsyncBuffer ownSlice(const Twine &name, PartitionOp partition, int64_t begin,
                      int64_t end, int64_t ranks);
 
-/// The same of a parameter, in the form in which the partition stores it:
-/// where that is quantized, the bytes of the packed slice.
+/// The buffer of this rank's slice of a parameter, as the partition stores it:
+/// the bytes of the packed slice if that is quantized.
 AsyncBuffer storedSlice(const Twine &name, PartitionOp partition, int64_t begin,
                         int64_t end);
 
-/// For each parameter of a quantized gather: what this rank has of it, or the
-/// copy of that in `slices`; the packed slices of all ranks; this rank's; and
-/// the whole. What is stored packed has no other packed slice.
+/// The buffers of each parameter of a quantized gather: this rank's slice, or
+/// its copy in `slices`; the packed slices of all ranks; this rank's packed
+/// slice; and the whole. A slice that is stored packed has no other packed one.
 SmallVector<AsyncBuffer> makeQuantizedBuffers(ArrayAttr parameters,
                                               ValueRange slices,
                                               QuantizationAttr quantization,
                                               const PartitionTable &partitions);
-/// What travels between them.
+/// The transfers between the buffers of `makeQuantizedBuffers`.
 SmallVector<CollectivePart> makeQuantizedParts(ArrayRef<AsyncBuffer> buffers);
 
 /// All elements of buffer `index`.
 BufferSlice wholeOf(ArrayRef<AsyncBuffer> buffers, unsigned index);
 
-/// The element type and the bytes of what a handle gives; null and 0 where that
-/// is nothing.
+/// The element type and the bytes of the tensors of a handle; null and 0 if
+/// there are none.
 Type elementTypeOf(Type pending);
 int64_t bytesOf(Type pending);
 

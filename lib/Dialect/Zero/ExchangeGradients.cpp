@@ -162,8 +162,8 @@ static AsyncBuffer makePackedPieces(const Twine &name, ExchangeGradientsOp op,
   return packed;
 }
 
-/// What this rank has lost of `taken` elements of a segment: of the second
-/// step, of the sums that it takes.
+/// The buffer of this rank's errors of `taken` elements of a segment: in the
+/// second step, those of the sums that it takes.
 static AsyncBuffer makeErrors(const Twine &name, ExchangeGradientsOp op,
                               PartitionOp partition, int64_t begin,
                               int64_t taken) {

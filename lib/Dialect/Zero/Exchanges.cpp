@@ -59,7 +59,8 @@ LogicalResult StartAllGatherOp::verifySymbolUses(SymbolTableCollection &) {
 // Interfaces
 //===----------------------------------------------------------------------===//
 
-/// What is sent stays where it is, and what is received has memory of its own.
+/// The buffers of an exchange: the sent value stays where it is, and the
+/// received one has memory of its own.
 static SmallVector<AsyncBuffer> makeBuffers(RankedTensorType type,
                                             int64_t times = 1) {
   AsyncBuffer sent = makeBuffer("sent", Memory::Operand, type.getElementType(),
@@ -73,7 +74,8 @@ static SmallVector<AsyncBuffer> makeBuffers(RankedTensorType type,
   return {sent, received};
 }
 
-/// Nothing names an exchange but its place among those of its region.
+/// Names an exchange by its place among those of its region, since it has no
+/// other name.
 static std::string nameByPlace(Operation *op) {
   int64_t place = 0;
   for (Operation &other : *op->getBlock()) {
@@ -140,7 +142,8 @@ std::optional<zrt::Reduction> StartAllReduceOp::getReduction() {
   return zrt::Reduction::Sum;
 }
 
-// What is the same of all, since no partition knows the value.
+// The methods that are alike for all exchanges, since the value is in no
+// partition.
 SmallVector<int64_t> AllToAllOp::getOperandOffsets(const PartitionTable &) {
   return {};
 }

@@ -46,7 +46,8 @@ static AsyncBuffer stageRead(const Twine &name, Type type, int64_t elements,
   return staged;
 }
 
-/// Each state in the file, and in a staging buffer.
+/// The buffers of a read: for each state the place in the file and a staging
+/// buffer.
 SmallVector<AsyncBuffer>
 ReadStatesOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
   PartitionOp partition = partitions.find(getPartitionAttr());

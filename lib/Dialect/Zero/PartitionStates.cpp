@@ -178,7 +178,8 @@ static std::string describe(ArrayRef<OptimizerState> states) {
   return text;
 }
 
-/// The same of a list of states; an entry that is none is shown as it is.
+/// Describes a list of states; one with an entry that is no state is shown as
+/// it is.
 static std::string describe(ArrayAttr states) {
   SmallVector<OptimizerState> known;
   std::string text;

@@ -165,7 +165,8 @@ LogicalResult TieGradientsOp::verifySymbolUses(SymbolTableCollection &tables) {
 StreamKind TieGradientsOp::getStream() { return StreamKind::Compute; }
 Value TieGradientsOp::getPending() { return {}; }
 
-/// What this rank owns, in runs, and for each other stage what its ranks own.
+/// The buffers of the gradients that this rank owns, in runs, and for each
+/// other stage those of the rank at the same place.
 SmallVector<AsyncBuffer>
 TieGradientsOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
   PartitionOp partition = partitions.find(getPartitionAttr());

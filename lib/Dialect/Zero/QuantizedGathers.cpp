@@ -27,7 +27,7 @@ static AsyncBuffer makePackedSlice(StringRef name, MLIRContext *context,
   return slice;
 }
 
-/// What is unpacked at the wait, from buffer `packed`.
+/// The buffer of a whole parameter, unpacked at the wait from buffer `packed`.
 static AsyncBuffer makeUnpacked(FlatSymbolRefAttr name, PartitionOp partition,
                                 int64_t begin, int64_t end, int packed,
                                 QuantizationAttr quantization) {

@@ -7,8 +7,8 @@ using namespace mlir::zero;
 
 using Memory = AsyncBuffer::Memory;
 
-/// What a reduction works on: a buffer that gradients are brought into, or the
-/// stored gradient.
+/// The buffer of a reduction: one that gradients are copied into, or the stored
+/// gradient.
 template <typename ReduceOp>
 static AsyncBuffer makeBucket(ReduceOp op, PartitionOp partition, bool stored) {
   int64_t begin = op.getBegin(), end = op.getEnd();

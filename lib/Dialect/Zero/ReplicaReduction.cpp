@@ -7,8 +7,8 @@ using namespace mlir::zero;
 
 using Memory = AsyncBuffer::Memory;
 
-/// What this rank owns of the stored gradient: a slice of each segment, or the
-/// whole range where nothing is cut.
+/// The buffers of the stored gradients that this rank owns: a slice of each
+/// segment, or the whole range if nothing is cut.
 SmallVector<AsyncBuffer>
 AllReduceOwnedOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
   PartitionOp partition = partitions.find(getPartitionAttr());

@@ -11,8 +11,7 @@ static ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-/// Where `value` lies in an argument of the body; nothing where it is no part
-/// of one.
+/// The part of an argument of the body that `value` is; nothing if it is none.
 static std::optional<StridedPart> findSource(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return StridedPart{argument.getArgNumber(),
@@ -31,8 +30,8 @@ static std::optional<StridedPart> findSource(Value value) {
   return StridedPart{source->index, *layout};
 }
 
-/// Where `value`, which is used once, lies in what is yielded; nothing where it
-/// is no part of that.
+/// The part of a yielded value that `value` is; nothing if it is none, or is
+/// used more than once.
 static std::optional<StridedPart> findTarget(Value value) {
   if (!value.hasOneUse())
     return std::nullopt;

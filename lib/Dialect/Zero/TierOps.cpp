@@ -9,7 +9,8 @@ using namespace mlir::zero;
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-/// What is given must be the owned elements of the range, one after the other.
+/// Checks that an operand has the owned elements of the range, one after the
+/// other.
 template <typename TierOp>
 static LogicalResult verifyOwned(TierOp op, PartitionOp partition, Type found,
                                  Type element, StringRef what) {
@@ -165,7 +166,7 @@ CopyToHostOp::getBuffers(const PartitionTable &partitions, TrainingAttr) {
   return buffers;
 }
 
-/// What the host updates where it is kept.
+/// The buffer of a state or parameters that the host updates in place.
 static AsyncBuffer describeInPlace(UpdateOnHostOp op, PartitionOp partition,
                                    const UpdateOperand &operand) {
   SmallVector<AsyncBuffer> buffers;
@@ -176,8 +177,9 @@ static AsyncBuffer describeInPlace(UpdateOnHostOp op, PartitionOp partition,
   return buffers.back();
 }
 
-/// What it updates in copy `index` of what is in a file. A skipped update
-/// leaves even what its rule does not read as it was: it is written back.
+/// The buffer of copy `index`, of a state in a file, that the host updates. A
+/// skipped update leaves all of it as it was, also elements that its rule does
+/// not read, since the copy is written back.
 static AsyncBuffer describeCopy(UpdateOnHostOp op, PartitionOp partition,
                                 const UpdateOperand &operand, unsigned index) {
   unsigned first = op.getStates().getBeginOperandIndex();
@@ -258,7 +260,7 @@ LinkKind CopyToDeviceOp::getLink() { return LinkKind::Bus; }
 int64_t CopyToHostOp::getBytes(const PartitionTable &) {
   return bytesOf(getPending().getType());
 }
-/// What the update reads and writes.
+/// The bytes that an update reads and writes.
 int64_t UpdateOnHostOp::getBytes(const PartitionTable &partitions) {
   PartitionOp partition = partitions.find(getPartitionAttr());
   int64_t bytes = 0;

@@ -22,7 +22,7 @@ PartitionOp verifyTarget(TierOp op, SymbolTableCollection &tables) {
   return {};
 }
 
-/// What `op` gives after its wait.
+/// Checks the tensors that `op` gives after its wait.
 template <typename TierOp>
 LogicalResult verifyResults(TierOp op, ArrayRef<Type> wanted,
                             StringRef why = "what a rank owns of the range") {

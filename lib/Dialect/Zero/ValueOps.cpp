@@ -195,8 +195,8 @@ zrt::Factors AllReduceValueOp::getFactors() {
   return linear(elementwiseFactors(*this));
 }
 
-/// Of the dimensions `cut` all is needed, and each index of the others by
-/// itself.
+/// Factors of an operation that needs all of the dimensions `cut`, and computes
+/// each index of the others by itself.
 static zrt::Factors factorsAround(Operation *op, ArrayRef<int64_t> cut) {
   zrt::Factors factors;
   zrt::FactoredTensor from, to;

@@ -187,7 +187,8 @@ LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &tables) {
   return success();
 }
 
-/// What lands in states that ranks keep leaves the wait nothing to give.
+/// Checks that the wait gives no tensors: gathered parameters land in memory
+/// that ranks keep.
 template <typename StateOp> static LogicalResult verifyNoTensors(StateOp op) {
   if (op.getPending().getType().getTypes().empty())
     return success();

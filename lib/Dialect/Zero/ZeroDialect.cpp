@@ -113,7 +113,7 @@ LogicalResult ZeroDialect::verifyOperationAttribute(Operation *op,
                              "a parameter, or -1 for none");
     return success();
   }
-  // What the stages of a pipeline have been cut from.
+  // The parameters of the model that the stages of a pipeline were cut from.
   if (attribute.getName() == kDeclaredParameters) {
     auto names = dyn_cast<ArrayAttr>(attribute.getValue());
     if (!isa<ModuleOp>(op) || !names ||

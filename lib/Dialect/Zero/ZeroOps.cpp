@@ -136,7 +136,7 @@ void StepOp::print(OpAsmPrinter &printer) {
                       /*printBlockTerminators=*/true);
 }
 
-/// What the data loader calls an argument of `step`.
+/// The data loader's name for an argument of `step`.
 static std::string inputName(StepOp step, unsigned index) {
   auto name = step.getArgAttrOfType<StringAttr>(index, kInput);
   return name ? name.str() : "input" + std::to_string(index);

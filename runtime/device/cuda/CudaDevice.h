@@ -12,7 +12,7 @@ namespace zrt {
 /// sm_80: the message says what to do.
 std::unique_ptr<Device> makeCudaDevice(int index);
 
-/// Its address on the bus, such as "0000:5d:00.0".
+/// The address of a device on the bus, such as "0000:5d:00.0".
 std::string addressOfCudaDevice(int index);
 
 /// Devices that this process sees; 0, and why in `reason`, where there is none.

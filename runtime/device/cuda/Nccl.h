@@ -15,9 +15,9 @@
 
 namespace zrt {
 
-/// What NCCL knows of the memory of collectives: nothing; that it is its own,
-/// so that a collective needs no buffers between ranks; or that it is a
-/// symmetric window of all ranks (2.27 and later).
+/// The way in which NCCL knows the memory of collectives: not at all; as
+/// registered memory, so that a collective needs no buffers between ranks; or
+/// as a symmetric window of all ranks (2.27 and later).
 enum class NcclMemoryKind { Plain, Registered, Windows };
 
 struct NcclOptions {
@@ -25,9 +25,9 @@ struct NcclOptions {
   /// Where NCCL cannot have `memory` here, all ranks go on with less, and one
   /// says why; otherwise that is an error.
   bool insists = false;
-  /// For anything that waits for other ranks; 0: for ever.
+  /// Seconds that a wait for other ranks may last; 0: for ever.
   double timeoutSeconds = 600;
-  /// For a first window to be there; 0: as long as anything else.
+  /// Seconds that the first window may take; 0: as long as any other wait.
   double memorySeconds = 60;
   std::function<void(const std::string &)> tell = nullptr;
 };

@@ -11,7 +11,7 @@
 
 namespace zrt::nccl {
 
-/// Of the library that was loaded: 22809 is 2.28.9.
+/// The version of the library that was loaded: 22809 is 2.28.9.
 int versionCode();
 
 /// Throws std::invalid_argument where NCCL has no such elements.

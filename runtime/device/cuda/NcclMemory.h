@@ -40,7 +40,7 @@ public:
   std::string describe() const;
 
 private:
-  /// What one channel knows of a block.
+  /// The handles of a block in one channel.
   struct Entry {
     Channel *channel = nullptr;
     void *handle = nullptr;

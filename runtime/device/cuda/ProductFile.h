@@ -12,9 +12,9 @@ namespace zrt {
 /// JSON, a line for each record.
 std::string formatProducts(const std::vector<cuda::ProductRecord> &records);
 
-/// What `formatProducts` wrote. Throws std::runtime_error, naming `path`, what
-/// was found and what to do, where `text` is anything else, or has two records
-/// of one product on one processor.
+/// Parses text that `formatProducts` wrote. Throws std::runtime_error, naming
+/// `path`, what was found and what to do, if `text` is anything else, or has
+/// two records of one product on one processor.
 std::vector<cuda::ProductRecord> parseProducts(const std::string &text,
                                                const std::string &path);
 

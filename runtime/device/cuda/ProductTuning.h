@@ -18,7 +18,7 @@ public:
   ProductTuning(std::string path, cuda::ProductProcessor processor,
                 cuda::ProductChoices::Timer timer, Communicator &communicator);
 
-  /// What the kernels of this rank ask.
+  /// The choices that the kernels of this rank ask for.
   cuda::ProductChoices &choices() { return own; }
 
   /// Measures what the kernels of any rank want: the lowest rank that wants

@@ -74,8 +74,8 @@ struct Alignment {
 
 /// An algorithm, and what it needs.
 using Algorithm = cublasLtMatmulHeuristicResult_t;
-/// Its bits as hexadecimal digits: they mean the same to every process with the
-/// same version of cuBLASLt.
+/// The bytes of an algorithm as hexadecimal digits: they mean the same to every
+/// process with the same version of cuBLASLt.
 std::string nameOf(const Algorithm &algorithm);
 
 /// cuBLASLt takes columns first, so the row-major product c = a b is computed

@@ -16,7 +16,7 @@ struct AttentionProblem {
   AttentionArguments shape; ///< addresses do not count
   bool masked = false;
   bool gradient = false;
-  bool deterministic = false; ///< the gradient has the same bits every time
+  bool deterministic = false; ///< the gradient is bitwise equal every time
 };
 
 /// A kernel that cuDNN chose for one problem.

@@ -20,7 +20,7 @@ struct ConvolutionProblem {
   std::vector<int64_t> weights; ///< [features, channels / groups, taps..]
   std::vector<int64_t> results; ///< [samples, features, spatial..]
   std::vector<int64_t> strides, padding, dilations; ///< of spatial dimensions
-  bool deterministic = false; ///< the same bits every time
+  bool deterministic = false; ///< bitwise equal results every time
 };
 
 /// A kernel that cuDNN chose for one problem.

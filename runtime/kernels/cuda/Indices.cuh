@@ -27,7 +27,7 @@ __device__ inline int64_t lowerBound(const int32_t *ids, int64_t count,
   return begin;
 }
 
-/// Philox4x32-10: the bits of the host's kernel.
+/// Philox4x32-10, bitwise equal to the host's.
 __device__ inline void philox(uint32_t *x, uint64_t key) {
   uint32_t low = uint32_t(key), high = uint32_t(key >> 32);
 #pragma unroll

@@ -1,5 +1,5 @@
 // Sums that are computed in parts, which are joined in order: the parts follow
-// from the shape, so the bits do too.
+// from the shape alone, so sums are bitwise equal in every run.
 #ifndef ZERO_RUNTIME_KERNELS_CUDA_PARTS_CUH
 #define ZERO_RUNTIME_KERNELS_CUDA_PARTS_CUH
 

@@ -1,5 +1,5 @@
-// zero.quantize, zero.quantize_feedback, zero.dequantize and
-// zero.sum_quantized on a device, with the bits of the host's.
+// zero.quantize, zero.quantize_feedback, zero.dequantize and zero.sum_quantized
+// on a device, bitwise equal to the host's.
 #include "kernels/Registry.h"
 #include "kernels/cuda/Context.h"
 #include "kernels/cuda/Device.cuh"
@@ -85,7 +85,8 @@ template <typename T> struct Corrected {
   __device__ float operator()(int64_t i) const {
     return toFloat(gradients[i]) + errorAt(i);
   }
-  /// Of `x`, `back` comes back.
+  /// Keeps the error of element i, quantized from `x` and dequantized to
+  /// `back`.
   __device__ void keep(int64_t i, float x, float back) const {
     const float error = feedback.beta * errorAt(i) + feedback.rest * (x - back);
     const BF16 rounded = fromFloat<BF16>(error * inverse);

@@ -4,11 +4,11 @@
 // A worker takes one head at a time. It copies that head's keys and values
 // once, then walks over the queries in blocks: scores of a block are [block,
 // S], never [T, S]. Products go through `multiplyTile`, which sums in order, so
-// that the bits do not depend on the blocks or on threads. Operands of products
-// are f32, or pairs of bf16 where operands are bf16 and the CPU multiplies
-// pairs; then probabilities and gradients of scores are rounded for the
-// products that they are in. A vector of pairs is written `Vector`, too: its
-// bits are no numbers.
+// that results are bitwise equal for any blocks and threads. Operands of
+// products are f32, or pairs of bf16 where operands are bf16 and the CPU
+// multiplies pairs; then probabilities and gradients of scores are rounded for
+// the products that they are in. A vector of pairs is written `Vector`, too:
+// its bits are no numbers.
 #ifndef ZERO_RUNTIME_KERNELS_HOST_ATTENTIONPARTS_H
 #define ZERO_RUNTIME_KERNELS_HOST_ATTENTIONPARTS_H
 
@@ -84,7 +84,7 @@ void copyRows(const T *from, int64_t rows, int64_t stride, int64_t features,
       store(to + r * width + at.at, change(at.load(from + r * stride)));
     });
 }
-/// Without one, which keeps the bits of pairs.
+/// Copies rows without a factor, so that pairs stay as they are.
 template <typename T>
 void copyRows(const T *from, int64_t rows, int64_t stride, int64_t features,
               float *to, int64_t width) {

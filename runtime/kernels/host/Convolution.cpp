@@ -1,8 +1,8 @@
 // nn.conv, nn.conv_transpose and nn.conv_weight_grad: products of the weights
 // with the columns of one sample after the other, in f32.
 //
-// The bits of a sample do not depend on how many there are, and those of a row
-// of a gradient of weights not on which rows are wanted.
+// Results of a sample are bitwise equal for any number of samples, and a row of
+// a gradient of weights for any range of rows.
 #include "kernels/host/Columns.h"
 #include "kernels/host/Host.h"
 #include "kernels/host/MatrixProduct.h"

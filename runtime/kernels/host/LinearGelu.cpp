@@ -1,5 +1,5 @@
-// nn.linear_gelu and nn.linear_gelu_grad: the kernels of their parts, with the
-// bits of the operations that they stand for.
+// nn.linear_gelu and nn.linear_gelu_grad: the kernels of their parts, bitwise
+// equal to the operations that they stand for.
 #include "kernels/shapes/LinearGelu.h"
 
 #include "kernels/Vector.h"
@@ -21,7 +21,7 @@ ZERO_INLINE Vector polynomial(Vector x, Vector sum, float next, Rest... rest) {
   return polynomial(x, fma(x, sum, splat(next)), rest...);
 }
 
-/// tanh with the bits of generated kernels; see ExpandMath.cpp.
+/// tanh, bitwise equal to that of generated kernels; see ExpandMath.cpp.
 ZERO_INLINE Vector tanh(Vector x) {
   const IntVector bits = __builtin_bit_cast(IntVector, x);
   const IntVector sign = bits & INT32_MIN;

@@ -1,4 +1,4 @@
-// nn.linear_weight_grad: the kernels of its parts, with the bits of the
+// nn.linear_weight_grad: the kernels of its parts, bitwise equal to the
 // operations that it stands for.
 #include "kernels/shapes/LinearWeightGrad.h"
 

@@ -10,10 +10,10 @@
 namespace zrt::host {
 
 /// A prepared product. oneDNN splits long sums over its threads, so that bits
-/// would follow from their number; here each block of the result is made by
-/// one thread with a primitive prepared for one. Some rows of a product are cut
-/// as the whole is, so that they have its bits; what a block has beyond them is
-/// computed and dropped.
+/// would follow from their number; here each block of the result is made by one
+/// thread with a primitive prepared for one. Some rows of a product are cut as
+/// the whole is, so that they are bitwise equal to its rows; further rows of a
+/// block are computed and dropped.
 class MatrixProduct {
 public:
   /// Throws std::invalid_argument where oneDNN has no code for `shape`.

@@ -1,8 +1,7 @@
 // zero.quantize, zero.quantize_feedback, zero.dequantize and
-// zero.sum_quantized. CUDA's twins give the same bits: a block's scale is
-// max |x| / most, elements are x / scale rounded to even, and come back as
-// integer * scale rounded to their type. Sums are in f32 and in the order of
-// ranks.
+// zero.sum_quantized. CUDA's twins are bitwise equal: a block's scale is max
+// |x| / most, elements are x / scale rounded to even, and come back as integer
+// * scale rounded to their type. Sums are in f32 and in the order of ranks.
 #include "kernels/Vector.h"
 #include "kernels/host/Host.h"
 #include "program/BlockScale.h"
@@ -183,7 +182,8 @@ private:
     ZERO_INLINE Vector operator()(Lanes at) const {
       return at.load(gradients) + errorsAt(at);
     }
-    /// Of `x`, `back` comes back.
+    /// Keeps the error of elements that were quantized: from `x`, and back to
+    /// `back`.
     ZERO_INLINE void keep(Lanes at, Vector x, Vector back) const {
       const Vector error = beta * errorsAt(at) + rest * (x - back);
       const WordVector bits = bfloat16Bits(error * inverse) << 16;

@@ -1,4 +1,4 @@
-// Additions of rows beside a norm. They have the bits of the norm and the
+// Additions of rows beside a norm. They are bitwise equal to the norm and the
 // addition apart, which store a tensor between them.
 #ifndef ZERO_RUNTIME_KERNELS_HOST_ROWSUMS_H
 #define ZERO_RUNTIME_KERNELS_HOST_ROWSUMS_H

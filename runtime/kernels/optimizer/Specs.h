@@ -66,10 +66,10 @@ inline bool countsElements(const KernelSpec &spec,
   return !spec.has("copies") || indexInGroup(spec, "copies", context) == 0;
 }
 
-/// What zero.grad_scale says.
+/// The rule of a zero.grad_scale.
 JudgeRule judgeRuleOf(const KernelSpec &spec);
 
-/// What zero.update_scale does in this training.
+/// The rule of a zero.update_scale in this training.
 ScaleRule scaleRuleOf(const KernelSpec &spec, const Training &training);
 
 /// The buffers of an update: gradient, f32 parameter or what of it is kept,
@@ -85,10 +85,10 @@ struct UpdateShape {
   UpdateBuffers bind(void *const *buffers) const;
 };
 
-/// Of an update with that many states, which fits its schema.
+/// The shape of an update with that many states, which fits its schema.
 UpdateShape updateShapeOf(const KernelSpec &spec, int states);
 
-/// What `spec` says of an update by `Rule`.
+/// The settings and the shape of an update by `Rule`, read from `spec`.
 template <typename Rule> struct UpdateSpec {
   explicit UpdateSpec(const KernelSpec &spec)
       : hyper(Rule::read(spec)),

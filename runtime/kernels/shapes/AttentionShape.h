@@ -16,7 +16,7 @@ struct AttentionShape {
   bool causal, masked;
   float scale;
   int64_t maskStride[4] = {0, 0, 0, 0}; ///< of b, h, t, s; 0 repeats
-  /// What becomes of weights; none: all are kept.
+  /// The dropout of weights; none: all are kept.
   std::optional<DropoutRule> dropout;
   /// Whether an operand says which key head of the sample the first one is.
   bool partial;

@@ -6,7 +6,7 @@
 
 namespace zrt {
 
-/// Where among its operands the one is that is added.
+/// The index of the operand that is added.
 inline constexpr int kLinearAddend = 2;
 
 /// nn.linear of the other operands.

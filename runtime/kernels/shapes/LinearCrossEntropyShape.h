@@ -10,8 +10,8 @@
 
 namespace zrt {
 
-/// Of nn.linear_cross_entropy and nn.linear_partial_cross_entropy, and of their
-/// gradients, whose first operands are those of the results.
+/// The shape of nn.linear_cross_entropy and nn.linear_partial_cross_entropy,
+/// and of their gradients, whose first operands are those of the results.
 struct LinearCrossEntropyShape {
   DataType type;
   bool isPartial, isGradient, transposed, bias;
@@ -37,9 +37,9 @@ struct LinearCrossEntropyShape {
     chunk = std::min(std::max<int64_t>(rows, 1), spec.integer("chunk"));
   }
 
-  /// Where operands and results are among the buffers. A partial loss has a
-  /// first class, and gives the logarithms that its gradient takes, with what
-  /// they weigh; the gradient of another gives the loss as well.
+  /// The buffers of operands and results. A partial loss has a first class, and
+  /// gives the logarithms that its gradient takes, with what they weigh; the
+  /// gradient of another gives the loss as well.
   int dlse() const { return 1; }
   int x() const { return isGradient ? 1 + isPartial : 0; }
   int w() const { return x() + 1; }

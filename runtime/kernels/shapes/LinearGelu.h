@@ -12,8 +12,7 @@ struct LinearGeluParts {
   bool isGradient;
   /// As nn.linear, with the first result.
   KernelSpec product;
-  /// Where h is among the buffers; -1: nobody reads it, which only the forward
-  /// may say.
+  /// The buffer of h; -1: nothing reads h, which only the forward may say.
   int h;
   /// nn.reduce of dh, where the gradient has the sums as a second result.
   KernelSpec sums;

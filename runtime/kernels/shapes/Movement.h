@@ -9,7 +9,7 @@
 
 namespace zrt {
 
-/// What such a kernel does, in this order.
+/// The parts of a kernel that moves elements, in their order.
 struct Movement {
   /// A copy of `sizes` elements: strides in elements, a source stride of 0
   /// repeats; buffers by their number; offsets in bytes.

@@ -21,10 +21,10 @@ struct MatrixShape {
   bool adds = false;
 };
 
-/// Of nn.linear: x [.., K] times w [K, N], or [N, K] when transposed.
+/// The shape of nn.linear: x [.., K] times w [K, N], or [N, K] when transposed.
 MatrixShape linearShape(const KernelSpec &spec);
 
-/// Of nn.matmul: a [batch.., M, K] times b [batch.., K, N].
+/// The shape of nn.matmul: a [batch.., M, K] times b [batch.., K, N].
 MatrixShape matmulShape(const KernelSpec &spec);
 
 } // namespace zrt

@@ -105,7 +105,7 @@ TEST(KernelMatrix, LongSumsHaveEqualBitsOnAnyThreads) {
     checkMatmul(type, {1, 16, 16, 20000, true, false, false});
 }
 
-/// Rows [first, last) of a product have the bits that they have in the whole.
+/// Rows [first, last) of a product are bitwise equal to those of the whole.
 void checkRows(DataType type, const Shape &s,
                std::initializer_list<int64_t> bounds) {
   std::vector<int64_t> a = {s.m, s.k}, b = {s.k, s.n};

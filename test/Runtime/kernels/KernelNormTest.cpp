@@ -174,7 +174,7 @@ void expectSame(const std::vector<Array> &found,
     EXPECT_TRUE(found[i] == wanted[i]) << "result " << i;
 }
 
-/// Norms with an addition beside them have the bits of the two apart.
+/// Norms with an addition beside them are bitwise equal to the two apart.
 void checkWithAddition(DataType type, int64_t rows, int64_t width,
                        bool centred) {
   SCOPED_TRACE(std::string(nameOf(type)) + " of " + std::to_string(width));

@@ -75,8 +75,8 @@ private:
 };
 
 /// The kernel on parts of wider tensors, each tensor that may be one in turn
-/// and all of them, has the bits that it has on tensors by themselves, and
-/// leaves what lies between as it was.
+/// and all of them, is bitwise equal to it on tensors by themselves, and leaves
+/// what lies between as it was.
 void expectOnParts(const KernelSpec &dense, const std::vector<Array> &inputs) {
   SCOPED_TRACE(dense.name + " " + nameOf(dense.operands[0].type));
   const std::vector<Array> wanted = runKernel(dense, inputs);

@@ -72,10 +72,9 @@ std::vector<Array> runKernelInPlace(const KernelSpec &spec,
                                     size_t result, size_t operand,
                                     const Setting &setting = {});
 
-/// Runs with 1, 2 and 3 threads where kernels have any; expects equal bits, no
-/// allocation in `run`,
-/// and every element within tolerance * (|reference| + the largest |reference|
-/// of the result * 0.05 + floor).
+/// Runs with 1, 2 and 3 threads where kernels have any; expects bitwise equal
+/// results, no allocation in `run`, and every element within tolerance *
+/// (|reference| + the largest |reference| of the result * 0.05 + floor).
 std::vector<Array> checkKernel(const KernelSpec &spec,
                                const std::vector<Array> &inputs,
                                const Reference &reference, double tolerance,

@@ -159,7 +159,7 @@ TEST(KernelWindows, GradientOfWeights) {
     }
 }
 
-/// Blocks of rows have the bits of the whole.
+/// Blocks of rows are bitwise equal to the whole.
 TEST(KernelWindows, RowsOfAGradientOfWeights) {
   for (const Case &c : kConvolutions) {
     if (c.groups != 1)

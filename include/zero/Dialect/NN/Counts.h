@@ -13,8 +13,8 @@ namespace mlir::nn {
 Value buildShare(OpBuilder &builder, Location loc,
                  zero::CountedElements counted);
 
-/// How many elements of `counted` count, at least 1, as a scalar of `type`,
-/// f32 or f64.
+/// Builds the number of elements of `counted` that count, at least 1, as a
+/// scalar of `type`, f32 or f64.
 Value buildCount(OpBuilder &builder, Location loc,
                  zero::CountedElements counted, RankedTensorType type);
 

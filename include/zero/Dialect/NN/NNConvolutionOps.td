@@ -73,9 +73,9 @@ def NN_ConvWeightGradOp : NN_SignedOp<"conv_weight_grad",
     "parallel u m i, sum n, linear dy x", [RowBlockOpInterface]> {
   let summary = "Gradient of conv for its weights";
   let text = [{
-    `dw[f, c, k..] = sum over n, o.. of dy[n, f, o..]
-    x[n, c, o stride + k dilation - padding]`. `rows` gives a block [begin, end)
-    of the features, with their bits in the whole gradient.
+    `dw[f, c, k..] = sum over n, o.. of dy[n, f, o..] x[n, c, o stride + k
+    dilation - padding]`. `rows` gives a block [begin, end) of the features,
+    bitwise equal to these features of the whole gradient.
   }];
   let details = [{
     Constraints

@@ -1,7 +1,7 @@
 //===- Async.h - buffers and parts of what runs beside others -------------===//
 //
-// What an operation that was started tells of itself (see AsyncOpInterface.td),
-// in terms of partitions and elements: where that is in memory, a plan decides.
+// A started operation describes itself (see AsyncOpInterface.td) in terms of
+// partitions and elements; a memory plan decides where these are.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_DIALECT_ZERO_ASYNC_H
@@ -24,8 +24,9 @@ namespace mlir::zero {
 
 class PartitionTable;
 
-/// A buffer begins at a multiple of these bytes; what a file is read to or
-/// written from, and its place there, at one of a file system's.
+/// Every buffer begins at a multiple of `kBufferAlignment` bytes; a buffer that
+/// a file is read to or written from, and its place in the file, at a multiple
+/// of `kFileAlignment`, that of a file system.
 inline constexpr int64_t kBufferAlignment = 64, kFileAlignment = 4096;
 
 /// How a buffer is packed for the ranks of a group; see zrt::QuantizedPieces.
@@ -50,26 +51,29 @@ struct AsyncBuffer {
   Memory memory = Memory::Own;
   Type type;
   int64_t elements = 0;
-  /// Of `Own`: the memory that it is in.
+  /// Of `Own`: the arena and the tier in which the buffer lies.
   ArenaKind arena = ArenaKind::Communication;
   MemoryTier tier = MemoryTier::Device;
   int64_t alignment = kBufferAlignment;
   bool isRead = false, isWritten = false;
-  /// Whether `zero.at` has its place, under its name.
+  /// Whether `zero.at` has the buffer's place, under its name.
   bool isPlaced = false;
-  /// The tensor of the handle that it holds after the wait; -1: none.
+  /// The index of the handle's tensor that the buffer holds after the wait; -1:
+  /// none.
   int result = -1;
   /// Whether that tensor lives until a `zero.free`.
   bool isFreed = false;
 
-  /// Of gradients and parameters: what it holds of which partition. As `State`
-  /// it lies there.
+  /// Of gradients and parameters: the partition, the state and the range of
+  /// which the buffer holds elements; a buffer in `State` lies there.
   FlatSymbolRefAttr partition;
   StringRef state;
   int64_t begin = 0, end = 0;
-  /// All of [begin, end), this rank's slice of it, or what its owner keeps.
+  /// The part of [begin, end) that the buffer holds: all of it, this rank's
+  /// slice, or the elements that `owner` keeps.
   AccumulateForm form = AccumulateForm::Whole;
-  /// The only rank that has it, in the form `owned`; negative: every rank.
+  /// Of the form `owned`: the only rank that has the buffer; negative: every
+  /// rank.
   int64_t owner = -1;
   FlatSymbolRefAttr parameter;
 
@@ -77,19 +81,21 @@ struct AsyncBuffer {
   /// to it after the wait; -1: none. Either way `quantization` says how.
   int packs = -1, unpacks = -1;
   QuantizationAttr quantization;
-  /// Of what is packed before the start: the buffer with the errors that the
-  /// kernel reads and updates, as `feedback` says; -1: none.
+  /// Of a buffer that is packed before the start: the buffer with the errors
+  /// that the kernel reads and updates, as `feedback` says; -1: none.
   int errors = -1;
   FeedbackAttr feedback;
-  /// Of gradients, where that is for each rank of a group, or the sum of what
-  /// they have packed, times `factor`; otherwise slices of parameters.
+  /// Of packed gradients: the pieces for each rank of a group or, when they are
+  /// unpacked, those whose sum, times `factor`, is the result. Nothing for
+  /// slices of parameters.
   std::optional<PackedPieces> pieces;
   double factor = 1;
-  /// Whether the wait makes it, and nothing touches it before.
+  /// Whether the wait writes the buffer, and nothing touches it before.
   bool isMadeAtWait() const { return unpacks >= 0; }
 
   unsigned index = 0;
-  /// In elements; `stride` and `over` as in `#zero.at`.
+  /// The place in buffer `index`, in elements; `stride` and `over` as in
+  /// `#zero.at`.
   int64_t offset = 0, stride = 0;
   AxesAttr over;
 };
@@ -137,7 +143,8 @@ namespace mlir::zero {
 template <typename ConcreteType>
 class PassesPending : public OpTrait::TraitBase<ConcreteType, PassesPending> {};
 
-/// Sends a value of the model to other ranks, and is not started yet.
+/// An operation that sends a value of the model to other ranks, and is not
+/// started yet.
 template <typename ConcreteType>
 class ExchangesValue : public OpTrait::TraitBase<ConcreteType, ExchangesValue> {
 };

@@ -33,9 +33,9 @@ def AsyncOpInterface : OpInterface<"AsyncOpInterface"> {
                        (ins "const ::mlir::zero::PartitionTable &":$partitions,
                            "::mlir::zero::TrainingAttr":$training)>,
        InterfaceMethod<[{
-      Where operands go before the start: one entry an operand, its first
-      element in the first buffer. Empty where operands are read in their own
-      place.
+      The places of operands that are copied before the start: for each operand,
+      its first element in the first buffer. Empty if operands are read in their
+      own place.
     }],
                        "::llvm::SmallVector<int64_t>", "getOperandOffsets",
                        (ins
@@ -43,8 +43,8 @@ def AsyncOpInterface : OpInterface<"AsyncOpInterface"> {
        InterfaceMethod<"What it moves over: decides how long it takes.",
                        "::mlir::zero::LinkKind", "getLink">,
        InterfaceMethod<[{
-      Bytes that it moves: of a collective, those of the whole that one rank
-      gives or gets, without padding that no tensor has.
+      Bytes that the operation moves: of a collective, those of the whole that
+      one rank gives or gets, without padding that no tensor has.
     }],
                        "int64_t", "getBytes",
                        (ins
@@ -76,8 +76,9 @@ def CollectiveOpInterface
            "What travels, for the traffic that is proved and counted.",
            "::zrt::TrafficClass", "getTrafficClass">,
        InterfaceMethod<[{
-      Whether it combines what replicas have each reduced in their own group:
-      gradients that are reduced over more axes than they are cut over.
+      Whether the operation combines gradients that replicas have each reduced
+      in their own group, because gradients are reduced over more axes than they
+      are cut over.
     }],
                        "bool", "combinesReplicas">,
        InterfaceMethod<
@@ -85,8 +86,8 @@ def CollectiveOpInterface
            "::mlir::zero::AxesAttr", "getGroup",
            (ins "const ::mlir::zero::PartitionTable &":$partitions)>,
        InterfaceMethod<[{
-      The ranges of partitions that it is about, in order; none where what
-      travels is no state.
+      The ranges of partitions whose elements travel, in order; none if no state
+      travels.
     }],
                        "::llvm::SmallVector<::mlir::zero::PartitionRange>",
                        "getPartitionRanges",
@@ -109,8 +110,8 @@ def CollectiveOpInterface
                            "const ::mlir::zero::PartitionTable &":$partitions)>,
        InterfaceMethod<
            [{
-      What travels between which buffers, as one grouped collective; `buffers`
-      are those of `getBuffers`.
+      The transfers between buffers that make up one grouped collective;
+      `buffers` are those of `getBuffers`.
     }],
            "::llvm::SmallVector<::mlir::zero::CollectivePart>", "getParts",
            (ins "const ::mlir::zero::PartitionTable &":$partitions,

@@ -13,8 +13,8 @@ namespace mlir::zero {
 
 using zrt::StateStart;
 
-/// Something that is kept of each element of a trained parameter: beside its
-/// name its element type and what it starts as.
+/// A state that an optimizer keeps for each element of a trained parameter: its
+/// name, its element type and its first value.
 struct OptimizerState {
   StringRef name;
   Type type;
@@ -22,7 +22,8 @@ struct OptimizerState {
   double value = 0; ///< of a constant
 };
 
-/// A number, or a flag (0 or 1), under the name by which the kernel asks.
+/// A setting of an update's kernel: a number, or a flag (0 or 1), under the
+/// name by which the kernel reads it.
 struct OptimizerSetting {
   StringRef name;
   double value = 0;

@@ -8,14 +8,14 @@ def Zero_OptimizerAttrInterface : AttrInterface<"OptimizerAttrInterface"> {
   let cppNamespace = "::mlir::zero";
   let description = [{
     An optimizer. Layout, memory plan, verification, cost, translation and
-    reports know of it what it answers here, and nothing else.
+    reports use only these methods of it.
   }];
   let methods = [
     InterfaceMethod<"The name for people: `AdamW`.",
       "::llvm::StringRef", "getTitle">,
     InterfaceMethod<[{
-        What it keeps of each element, in the order of the kernel's buffers.
-        Names are those of PyTorch's optimizers.
+        The states that the optimizer keeps for each element, in the order of
+        the kernel's buffers. Names are those of PyTorch's optimizers.
       }], "::llvm::SmallVector<::mlir::zero::OptimizerState>", "getStates">,
     InterfaceMethod<"The kernel of the update: `zero.adamw`.",
       "::llvm::StringRef", "getKernel">,
@@ -29,9 +29,9 @@ def Zero_OptimizerAttrInterface : AttrInterface<"OptimizerAttrInterface"> {
     InterfaceMethod<"The learning rate before any schedule.", "double", "getLr">,
     InterfaceMethod<"The weight decay.", "double", "getWeightDecay">,
     InterfaceMethod<[{
-        Whether it takes gradients, which the global norm has and clipping scales.
-        Otherwise it takes values that it follows: only what they were multiplied
-        by, loss scale and number of ranks, is taken out.
+        Whether the optimizer takes gradients, which the global norm includes and
+        clipping scales. Otherwise it takes values to follow, which are only
+        divided by the loss scale and the number of ranks.
       }], "bool", "takesGradients", (ins), /*methodBody=*/"",
       /*defaultImplementation=*/"return true;">,
   ];

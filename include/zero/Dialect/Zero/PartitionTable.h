@@ -9,7 +9,7 @@ namespace mlir::zero {
 /// The partitions of a module; read when first asked for, then constant time.
 class PartitionTable {
 public:
-  /// Of the module that `op` is, or is in.
+  /// The table of the module that `op` is, or is in.
   explicit PartitionTable(Operation *op);
 
   /// The partition of that name; null where there is none.

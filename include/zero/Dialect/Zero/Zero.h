@@ -31,14 +31,14 @@ struct StateResource : SideEffects::Resource::Base<StateResource> {
   StringRef getName() final { return "zero.state"; }
 };
 
-/// What stages of a pipeline send each other, and keep for later passes.
+/// Values that stages of a pipeline send each other, and keep for later passes.
 struct StageResource : SideEffects::Resource::Base<StageResource> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StageResource)
   StringRef getName() final { return "zero.stage"; }
 };
 
-/// Where recomputation begins: what follows is computed again, not merged with
-/// what was computed before.
+/// The beginning of recomputation: operations behind it are computed again, and
+/// not merged with those in front of it.
 struct RecomputeResource : SideEffects::Resource::Base<RecomputeResource> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RecomputeResource)
   StringRef getName() final { return "zero.recompute"; }
@@ -55,14 +55,14 @@ inline constexpr StringLiteral kGradientOf = "zero.gradient_of";
 /// The argument attribute of a step that names an input of the batch.
 inline constexpr StringLiteral kInput = "zero.input";
 
-/// Where the buffers of an operation, or the inputs of a step, are: what memory
-/// planning leaves.
+/// The attribute with the places of an operation's buffers, or of a step's
+/// inputs, which memory planning sets.
 inline constexpr StringLiteral kPlaces = "zero.at";
 
-/// The rank that a specialised step is for.
+/// The attribute with the rank that a specialised step is for.
 inline constexpr StringLiteral kRank = "zero.rank";
 
-/// Of the operations that hold the regions of a step.
+/// The trait of operations that hold the regions of a step.
 template <typename ConcreteType>
 class StepRegion : public OpTrait::TraitBase<ConcreteType, StepRegion> {};
 
@@ -132,8 +132,8 @@ struct PlanningSettings;
 
 namespace mlir::zero {
 
-/// What `#zero.planning` is made of, by name: the keys of a configuration that
-/// schedules are planned with, and what follows from others.
+/// The parameters of `#zero.planning` by name: the keys of a configuration that
+/// schedules are planned with, and values that follow from other keys.
 struct PlanningSettings {
 #define PLANNED(type, name, parameter, initial, ...) type name = initial;
 #include "zero/Config/PlannedSettings.inc"

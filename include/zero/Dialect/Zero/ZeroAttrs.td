@@ -142,7 +142,7 @@ def Zero_MovingAverageAttr : Zero_OptimizerAttr<"MovingAverage", "moving_average
   }]> {
   let summary = "An exponential moving average of what is tracked";
   let description = [{
-    What updates parameters that are averages. With the tracked value v and the
+    The update of parameters that are averages. With the tracked value v and the
     average a of an element:
     ```
     a = a + weight * (v - a)
@@ -284,8 +284,8 @@ def Zero_FeedbackAttr : Zero_Attr<"Feedback", "feedback"> {
                 " (`zeropp_loco_param`)";
   let description = [{
     A rank keeps an error e of each element that it quantizes (LoCo,
-    <https://arxiv.org/abs/2407.04480>). Of a gradient g it quantizes x = g + e; of
-    what comes back as x',
+    <https://arxiv.org/abs/2407.04480>). For a gradient g it quantizes x = g + e;
+    if x dequantizes to x',
     ```
     e = beta * e + (1 - beta) * (x - x')
     ```
@@ -309,20 +309,21 @@ def Zero_PlanningAttr : Zero_Attr<"Planning", "planning"> {
     passes of a schedule read it, and so does whoever reads a schedule back from
     text. Parameters that are keys of a configuration mean and default to what they
     do without a file: see `docs/Configuration.md`. `contiguous` is the key
-    `zero.layout`. `state_tiers` says by name where states
-    of optimizers are, such as `{exp_avg = "host"}`; all others are on the device.
-    `offload` says that the host keeps and updates them. With `quantized_weights`,
-    sharded parameters travel quantized where a rank has a block of them or more.
-    With `quantized_frozen`, those that are not trained are stored so. With
+    `zero.layout`. `state_tiers` says by name where states of optimizers are, such
+    as `{exp_avg = "host"}`; all others are on the device. `offload` says that the
+    host keeps and updates them. With `quantized_weights`, sharded parameters
+    travel quantized where a rank has a block of them or more. With
+    `quantized_frozen`, those that are not trained are stored so. With
     `quantized_gradients` the gradients of stage 3 travel quantized, and with
     `gradients_within` they are added up in two steps: within the groups of these
     axes, the last ones over which states are cut, and then between these groups.
-    With `error_feedback`, what they lose is added to later ones.
+    With `error_feedback`, the error of quantizing them is added to later
+    gradients.
 
     Bucket sizes and `alignment` are at least 1, `alignment` at most 2^31 - 1;
     all other numbers are at least 0.
   }];
-  // What is no key by itself follows those that are.
+  // Parameters that are keys come first, then those that are none.
   let parameters = !con(
       !dag(ins, !foreach(key, PlannedKeys, Zero_KeyParam<key>.param),
            !foreach(key, PlannedKeys, key.planned)),
@@ -339,7 +340,7 @@ def Zero_PlanningAttr : Zero_Attr<"Planning", "planning"> {
   let extraClassDeclaration = [{
     static PlanningAttr get(::mlir::MLIRContext *context,
                             const PlanningSettings &settings);
-    /// Where the state of that name is.
+    /// The tier in which the state of that name is.
     MemoryTier getStateTier(::llvm::StringRef state) const;
   }];
 }
@@ -350,7 +351,8 @@ def Zero_TrainingAttr : Zero_Attr<"Training", "training"> {
     `stage` is 0 to 3; `ranks` and `accumulation` are 1 to 2^31 - 1; `clip` is at
     least 0, which stands for none. One rank has nothing to communicate, and its
     step is that of stage 0 without collectives; with `keep_trivial` it has those
-    of its stage all the same. `planning` is what the passes of a schedule read.
+    of its stage all the same. `planning` has the settings that the passes of a
+    schedule read.
   }];
   let parameters = (ins I64Param<>:$stage, I64Param<>:$ranks,
       I64Param<"1">:$accumulation, F64Param<"0.0">:$clip,
@@ -394,7 +396,7 @@ def Zero_AxesAttr : Zero_Attr<"Axes", "axes"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// `<data = ranks>`: what there is where no mesh is named.
+    /// `<data = ranks>`: the axes of a module without a mesh.
     static AxesAttr getLine(::mlir::MLIRContext *context, int64_t ranks);
     bool isLine() const;
     /// Ranks of a group: the product of the sizes.
@@ -405,13 +407,13 @@ def Zero_AxesAttr : Zero_Attr<"Axes", "axes"> {
     /// The axes that are not in `inner`, which may be null; null where none are
     /// left.
     AxesAttr without(AxesAttr inner) const;
-    /// Those whose ranks have samples of their own, and those whose ranks compute
-    /// parts of one model; null where there are none.
+    /// The axes whose ranks have samples of their own, and those whose ranks
+    /// compute parts of one model; null if there are none.
     AxesAttr getBatchAxes() const;
     AxesAttr getModelAxes() const;
-    /// Those whose ranks have the same elements of parameters, over which
+    /// The axes whose ranks have the same elements of parameters, over which
     /// gradients are reduced and states may be cut, and those whose ranks have
-    /// parts of parameters; null where there are none.
+    /// parts of parameters; null if there are none.
     AxesAttr getStateAxes() const;
     AxesAttr getPartAxes() const;
     /// The axis whose ranks have different layers; null where there is none.
@@ -449,7 +451,8 @@ def Zero_CutAttr : Zero_Attr<"Cut", "cut"> {
     /// The size of the dimension, whole and on one rank.
     int64_t getWholeSize() const;
     int64_t getPartSize() const { return getWholeSize() / getOver().getSize(); }
-    /// Where index `at` of the part of rank `index` of the group is in the whole.
+    /// The index in the whole dimension of index `at` in the part of rank `index`
+    /// of the group.
     int64_t getWholeIndex(int64_t at, int64_t index) const;
     /// Whether `type` has the dimension, in this size.
     bool fitsWhole(::mlir::RankedTensorType type) const;
@@ -491,12 +494,13 @@ class TierParam<string default = "::mlir::zero::MemoryTier::Device"> : EnumParam
 def Zero_AtAttr : Zero_Attr<"At", "at"> {
   let summary = "A place in memory: arena, tier and byte offset";
   let description = [{
-    The arena says what lives there, the tier where that is: in the memory of
-    the `device`, where kernels run, in pinned memory of the `host`, or in a
-    `file`. Each arena has a memory of its own in each tier, and offsets count
-    from its begin: places in two tiers never share bytes. The address on a rank
-    is `arena + offset + i * stride`, in bytes, where i is the rank's index in
-    the group `over`, or without it in that over which states are cut.
+    The arena says which kind of data the place holds, the tier in which memory
+    it is: that of the `device`, where kernels run, in pinned memory of the
+    `host`, or in a `file`. Each arena has a memory of its own in each tier, and
+    offsets count from its begin: places in two tiers never share bytes. The
+    address on a rank is `arena + offset + i * stride`, in bytes, where i is the
+    rank's index in the group `over`, or without it in that over which states
+    are cut.
     ```mlir
     #zero.at<optimizer[128], 64 bytes>
     #zero.at<gradients[0], 64 bytes stride 64 over <data = 2>>
@@ -515,12 +519,13 @@ def Zero_AtAttr : Zero_Attr<"At", "at"> {
     AtAttr getPart(int64_t first, int64_t bytes) const {
       return getPart(first, bytes, getStride(), getOver());
     }
-    /// The same, with another distance between the ranks of `over`.
+    /// The place of `bytes` bytes from `first` on, `stride` bytes apart on the
+    /// ranks of `over`.
     AtAttr getPart(int64_t first, int64_t bytes, int64_t stride, ::mlir::zero::AxesAttr over) const {
       return get(getContext(), getArena(), getOffset() + first, bytes, stride, getTier(),
                  stride ? over : nullptr);
     }
-    /// One byte past the place, on the first rank of the group.
+    /// The byte offset just behind the place, on the first rank of the group.
     int64_t getEnd() const { return getOffset() + getBytes(); }
     /// Whether both begin at the same byte on the first rank of the group.
     bool beginsWith(AtAttr other) const {

@@ -34,14 +34,15 @@ def Zero_Dialect : Dialect {
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
-/// What all ranks share: order on it is order on every rank.
+/// The link between ranks: operations on it have one order, the same on every
+/// rank.
 def Zero_LinkResource : Resource<"::mlir::zero::LinkResource">;
 /// Parameters, gradients, optimizer state, the loss scale.
 def Zero_StateResource : Resource<"::mlir::zero::StateResource">;
-/// Where recomputation begins: what comes after it is computed again.
+/// The beginning of recomputation: operations behind it are computed again.
 def Zero_RecomputeResource : Resource<"::mlir::zero::RecomputeResource">;
 
-/// What stages of a pipeline send each other and keep for later passes.
+/// Values that stages of a pipeline send each other and keep for later passes.
 def Zero_StageResource : Resource<"::mlir::zero::StageResource">;
 
 def Zero_StageEffects : MemoryEffects<[MemRead<Zero_StageResource>, MemWrite<Zero_StageResource>]>;
@@ -51,23 +52,24 @@ def Zero_LinkAndStateEffects : MemoryEffects<[
     MemRead<Zero_LinkResource>, MemWrite<Zero_LinkResource>,
     MemRead<Zero_StateResource>, MemWrite<Zero_StateResource>]>;
 
-/// Sends slices of parameters, or the copies of them that are its operands.
+/// A collective that sends slices of parameters, or the copies of them that are
+/// its operands.
 def Zero_GathersSlices : NativeOpTrait<"GathersSlices"> {
   let cppNamespace = "::mlir::zero";
 }
 
-/// Sends a value of the model to other ranks: it is computed once, and runs when
-/// all of them have it.
+/// An operation that sends a value of the model to other ranks: it is computed
+/// once, and runs when all of them have the value.
 def Zero_ExchangesValue : NativeOpTrait<"ExchangesValue"> {
   let cppNamespace = "::mlir::zero";
 }
 
-/// Ends what another operation started, or hands its handle on.
+/// An operation that ends another one that was started, or hands its handle on.
 def Zero_PassesPending : NativeOpTrait<"PassesPending"> {
   let cppNamespace = "::mlir::zero";
 }
 
-/// Results carry the names of the parameters that they are about.
+/// An operation whose results are named after parameters.
 def Zero_NamesResults : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>;
 
 class Zero_Op<string mnemonic, list<Trait> traits = []> : Op<Zero_Dialect, mnemonic, traits>;

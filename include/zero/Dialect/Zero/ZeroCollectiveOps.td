@@ -108,7 +108,7 @@ def Zero_ExchangeGradientsOp
     A `zero.reduce_scatter` of less traffic (qgZ of ZeRO++,
     <https://arxiv.org/abs/2306.10209>): each rank quantizes the slices of the
     others, all exchange them, and the wait adds them up in f32, in the order of
-    ranks. What is added up is an approximation, the same wherever it is computed.
+    ranks. The sum is an approximation, bitwise equal wherever it is computed.
 
     `whole` is that, over all ranks that the partition is cut over. In two steps,
     `within` is over the last axes of these, such as the ranks of a node: rank l
@@ -117,9 +117,9 @@ def Zero_ExchangeGradientsOp
     `prescaled` means what it means in `zero.reduce_scatter`, with all ranks that the
     partition is cut over; `within` is not.
 
-    With `feedback`, what this rank has lost in earlier exchanges of the range is added
-    before it quantizes, and what it loses now is kept: in the partition's `errors`, the
-    step `between` in those of its sums.
+    With `feedback`, the quantization errors of this rank's earlier exchanges of the
+    range are added before it quantizes, and the new errors are kept in the partition's
+    `errors`, by the step `between` in those of its sums.
     Constraints
     - (C1) the range begins and ends at segment boundaries of the partition, which
       is cut by parameter, and each segment in it is of one of the parameters.
@@ -152,7 +152,7 @@ def Zero_ExchangeGradientsOp
     (`feedback` $feedback^)? (`on` $stream^)? attr-dict `:` type($pending)
   }];
   let extraClassDeclaration = [{
-    /// How each of the segments of `partition` in the range is packed.
+    /// The packed pieces of each segment of `partition` in the range.
     ::llvm::SmallVector<::mlir::zero::PackedPieces> getPieces(
         ::mlir::zero::PartitionOp partition);
   }];
@@ -194,8 +194,8 @@ def Zero_AllGatherOp
     `from` gives slices of the secondary partition, and the gather runs over these
     axes instead of those that the partition is cut over. With `quantized`, slices
     are packed before they travel, and the wait unpacks them (qwZ of ZeRO++,
-    <https://arxiv.org/abs/2306.10209>); what lands is an approximation, the same on
-    every rank.
+    <https://arxiv.org/abs/2306.10209>); the gathered parameter is an approximation,
+    the same on every rank.
     Constraints
     - (C1) parameters and the pending's tensors are equally many, of equal shapes.
     - (C2) the parameters' partitions are sharded.
@@ -225,7 +225,7 @@ def Zero_SecondarySliceOp
               [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "This rank's slice of a parameter within its node";
   let description = [{
-    Of a parameter that was gathered, what this rank keeps so that the ranks of a
+    The slice of a gathered parameter that this rank keeps, so that the ranks of a
     group, such as a node, can gather it again among themselves: slice i of each of
     its segments, padding included, one after the other, where i is the rank's
     index in the group of the axes `over`. ZeRO++ calls these slices of all
@@ -290,7 +290,8 @@ def Zero_RefreshResidentOp
   let assemblyFormat = "$parameters (`from` `(` $slices^ `:` type($slices) `)`)? (`on` $stream^)? attr-dict `:` type($pending)";
 }
 
-/// Starts to send a value of the model, which no partition knows.
+/// A collective that starts to send a value of the model, which is in no
+/// partition.
 class Zero_StartExchangeOp<string mnemonic>
     : Zero_CollectiveOp<
           mnemonic, [Zero_LinkEffects,
@@ -312,8 +313,8 @@ def Zero_AllToAllOp : Zero_StartExchangeOp<"all_to_all"> {
   let description = [{
     The value is n equal blocks of rows, one for each of the n ranks of a group
     of axes of the mesh. Block s goes to rank s of the group, where it arrives as
-    block r if it came from rank r. It is what dispatches tokens to the ranks of
-    their experts, and what brings them back.
+    block r if it came from rank r. All-to-alls dispatch tokens to the ranks of
+    their experts, and bring them back.
 
     The result is memory of its own, and is freed. The value stays as it is, and
     is read until the wait.
@@ -336,9 +337,9 @@ def Zero_AllToAllOp : Zero_StartExchangeOp<"all_to_all"> {
 def Zero_StartAllReduceOp : Zero_StartExchangeOp<"start_all_reduce"> {
   let summary = "Start to add up what the ranks of a group have of a value";
   let description = [{
-    What `zero.all_reduce_value` means, started: `zero-start-exchanges` makes it. The
-    result is memory of its own, and is freed. The value stays as it is, and is read
-    until the wait.
+    A started `zero.all_reduce_value`; `zero-start-exchanges` creates it. The result
+    is memory of its own, and is freed. The value stays as it is, and is read until
+    the wait.
     Constraints
     - (C1) the pending holds one tensor of the value's type.
     - (C2) the group is axes of the module's mesh, in their order.
@@ -352,9 +353,9 @@ def Zero_StartAllReduceOp : Zero_StartExchangeOp<"start_all_reduce"> {
 def Zero_StartAllGatherOp : Zero_StartExchangeOp<"start_all_gather"> {
   let summary = "Start to bring together what the ranks of a group have of a value";
   let description = [{
-    The values of all ranks, in their order, in a dimension in front of theirs:
-    `zero-start-exchanges` makes `zero.gather_value` of it. The result is memory of its
-    own, and is freed. The value stays as it is, and is read until the wait.
+    The values of all ranks, in their order, in a new dimension in front;
+    `zero-start-exchanges` creates it from `zero.gather_value`. The result is memory of
+    its own, and is freed. The value stays as it is, and is read until the wait.
     Constraints
     - (C1) the pending holds one tensor of the value's type, with the ranks of the group
       in front.

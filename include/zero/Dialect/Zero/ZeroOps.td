@@ -21,7 +21,7 @@ def Zero_StoredTensorOp : Zero_Op<"stored_tensor",
     `state_dict` of the module that it was imported from. With `of` it is another name of
     a parameter, as of a tied embedding, and must have the parameter's values. With
     `digest` it is a buffer whose values are constants of the step: the bytes in the file
-    must be those. Of any other one the model reads nothing.
+    must be those. The model does not read any other stored tensor.
 
     Constraints
     - (C1) the name is UTF-8, not `__metadata__`, and not that of a parameter; no two
@@ -53,8 +53,8 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
     moves towards what `zero.track` gives it, by this part of the difference in
     each micro-batch, and no optimizer, learning rate or clipping applies to it.
 
-    `rows` says how many indices of the first dimension are the parameter: what it has
-    beyond is padding, 0 from the start and without a gradient, which no file knows.
+    `rows` says how many indices of the first dimension are the parameter: further
+    rows are padding, 0 from the start and without a gradient, and are in no file.
     `zero-pad-vocabulary` adds it.
 
     With `cut` the parameter is what one rank has of it: the type is that of the part,
@@ -114,15 +114,17 @@ def Zero_ParameterOp : Zero_Op<"parameter", [Symbol]> {
     }
     /// Elements in memory, padding included.
     int64_t getElements() { return getTensorType().getNumElements(); }
-    /// Whether the loss's gradient changes it.
+    /// Whether the gradient of the loss changes the parameter.
     bool isTrained() { return !getFrozen() && !getAverage(); }
-    /// How it is cut, over each axis that cuts it.
+    /// The parameter's cuts, one for each axis that cuts it.
     ::llvm::SmallVector<CutAttr, 2> getCutList();
-    /// How it is cut over `axis`; null: every rank of the axis has all of it.
+    /// The parameter's cut over `axis`; null: every rank of the axis has all of
+    /// it.
     CutAttr getCutOver(AxesAttr axis);
-    /// The axes that it is cut over, in the order of `mesh`; null where it is whole.
+    /// The axes over which the parameter is cut, in the order of `mesh`; null if it
+    /// is whole.
     AxesAttr getCutAxes(AxesAttr mesh);
-    /// Cuts it once more; its type becomes that of a part.
+    /// Cuts the parameter once more; its type becomes that of a part.
     void addCut(CutAttr cut);
     /// The type of the whole, of which each rank has a part where it is cut.
     ::mlir::RankedTensorType getWholeType();
@@ -206,8 +208,8 @@ def Zero_StepOp : Zero_Op<"step", [IsolatedFromAbove, FunctionOpInterface,
         if (auto found = ::llvm::dyn_cast<RegionOp>(op)) return found;
       return nullptr;
     }
-    /// What runs for the last micro-batch of an update: the form `last`, or the
-    /// only one there is.
+    /// The region that runs for the last micro-batch of an update: the form
+    /// `last`, or the only one there is.
     MicroOp getLastMicro();
     /// Whether a micro-batch's backward pass begins in `region`, so that it has the
     /// loss: of several chunks that of the last.
@@ -217,12 +219,13 @@ def Zero_StepOp : Zero_Op<"step", [IsolatedFromAbove, FunctionOpInterface,
     /// or for a stage of a pipeline without the loss the attribute of this name.
     static ::llvm::StringRef getWeightedName() { return "zero.weighted"; }
     bool hasWeights();
-    /// How often `region` runs in an update of a configured schedule.
+    /// The number of times that `region` runs in an update of a configured
+    /// schedule.
     int64_t getRunsPerUpdate(::mlir::Operation *region);
   }];
 }
 
-/// What a schedule consists of.
+/// The trait of operations that hold the regions of a schedule.
 def Zero_StepRegion : NativeOpTrait<"StepRegion"> {
   let cppNamespace = "::mlir::zero";
 }
@@ -292,7 +295,7 @@ def Zero_InitializeOp : Zero_RegionOp<"initialize"> {
   }];
 }
 
-/// What a micro-batch weighs in the mean of an update.
+/// The weight of a micro-batch in the mean of an update.
 def Zero_Weight : Type<
     CPred<"$_self == ::mlir::RankedTensorType::get({}, ::mlir::Float32Type::get($_self.getContext()))">,
     "tensor<f32>">,
@@ -404,9 +407,9 @@ def Zero_TrackOp : Zero_ParameterUse<"track",
   let summary = "What an average follows";
   let description = [{
     In training the parameter, an `average`, moves towards the value: with the mean
-    over ranks and micro-batches of an update, in the update. Of several values in
-    one step each counts in its turn. Evaluation leaves the parameter as it is.
-    `zero-differentiate` replaces it.
+    over ranks and micro-batches of an update, in the update. If a step tracks
+    several values, each counts in its turn. Evaluation leaves the parameter as it
+    is. `zero-differentiate` replaces it.
 
     Constraints
     - (C1) the symbol is a `zero.parameter` of this module that is an `average`.
@@ -491,10 +494,9 @@ def Zero_StridedOp : Zero_Op<"strided", [Pure, IsolatedFromAbove,
     SingleBlock]> {
   let summary = "A kernel that reads and writes parts of tensors in place";
   let description = [{
-    Means what its body computes, and is one kernel: the moves around it do not
-    happen. Its operands are parts of the inputs, and its results parts of the
-    outputs, with the strides that follow from the moves. So nothing outside needs to
-    know of strides.
+    Computes its body in one kernel: the moves in it do not happen. Its operands are
+    parts of the inputs, and its results parts of the outputs, with the strides that
+    follow from the moves. So nothing outside needs to know of strides.
 
     Constraints
     - (C1) the body's arguments have the types of `inputs`, and `zero.strided_yield`
@@ -531,8 +533,8 @@ def Zero_StridedOp : Zero_Op<"strided", [Pure, IsolatedFromAbove,
   let extraClassDeclaration = [{
     /// The kernel.
     Operation *getKernel();
-    /// Where each operand of the kernel lies in the inputs, and each result in
-    /// the outputs.
+    /// The parts of the inputs that the kernel's operands are, and the parts of
+    /// the outputs that its results are.
     StridedParts getParts();
   }];
 }

@@ -16,7 +16,8 @@ def Zero_StageBoundaryOp : Zero_Op<"stage_boundary", [Zero_StageEffects]> {
   let description = [{
     `zero-cut-pipeline` cuts a model here, where its mesh has an axis `pipe`: of p ranks
     there are p - 1 boundaries, in the order of the stages. A model without any is cut
-    where the stages are about equally fast. Where nothing is cut, it means nothing.
+    where the stages are about equally fast. In a model that is not cut, the operation
+    has no meaning.
     ```mlir
     zero.stage_boundary
     ```
@@ -24,10 +25,10 @@ def Zero_StageBoundaryOp : Zero_Op<"stage_boundary", [Zero_StageEffects]> {
   let assemblyFormat = "attr-dict";
 }
 
-/// The name of what travels, equal on both sides. With `back` it is a gradient, which
-/// goes to the stage before. `cuts` say how the ranks of axes that cut the model have it;
-/// over those that are not there, all ranks have the same, or over `expert` what follows
-/// from their own samples.
+/// The attributes of a transfer: its name, equal on both sides; `back` of a gradient,
+/// which goes to the stage before; and `cuts`, which say how the ranks of axes that cut
+/// the model have the value. Over axes without a cut all ranks have the same value, or,
+/// over `expert`, each has the value of its own samples.
 defvar transferAttributes = (ins StrAttr:$name, UnitAttr:$back,
     OptionalAttr<TypedArrayAttrBase<Zero_CutAttr, "cuts">>:$cuts);
 
@@ -53,7 +54,8 @@ def Zero_SendValueOp : Zero_Op<"send_value", [Zero_StageEffects]> {
 def Zero_ReceiveValueOp : Zero_Op<"receive_value", [Zero_StageEffects]> {
   let summary = "A value of the stage before";
   let description = [{
-    What a `zero.send_value` of this name gives; with `back` it is of the stage behind.
+    The value that a `zero.send_value` of this name sends; with `back`, from the stage
+    behind.
 
     Constraints: (C1) the module is a stage, and there is one that sends.
     ```mlir
@@ -79,8 +81,8 @@ class Zero_TransferOp<string mnemonic>
 def Zero_StartSendOp : Zero_TransferOp<"start_send"> {
   let summary = "Start to send a value to a neighbouring stage";
   let description = [{
-    What `zero.send_value` means, started: `zero-start-exchanges` makes it. The value is
-    read until the wait, which may be in another region where the value is in the stash.
+    A started `zero.send_value`; `zero-start-exchanges` creates it. The value is read
+    until the wait, which may be in another region where the value is in the stash.
 
     Constraints
     - (C1) the pending holds nothing.
@@ -98,8 +100,7 @@ def Zero_StartSendOp : Zero_TransferOp<"start_send"> {
 def Zero_StartReceiveOp : Zero_TransferOp<"start_receive"> {
   let summary = "Start to receive a value from a neighbouring stage";
   let description = [{
-    What `zero.receive_value` means, started. The result is memory of its own, and is
-    freed.
+    A started `zero.receive_value`. The result is memory of its own, and is freed.
 
     Constraints
     - (C1) the pending holds one tensor.
@@ -125,9 +126,10 @@ def Zero_TieGradientsOp : Zero_Op<"tie_gradients",
      DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Add up the gradients that several stages have of one parameter";
   let description = [{
-    What this rank owns of the stored gradient becomes the sum of what the ranks at its
-    place in all `stages` of the partition own, added in their order in each of them. It
-    comes after all reductions within a stage. It is done where it stands.
+    Replaces this rank's part of the stored gradient by the sum of the parts of the
+    ranks at its place in all `stages` of the partition, added in the order of the
+    stages on each of them. The operation comes after all reductions within a stage, and
+    ends where it stands: it has no wait.
 
     Constraints: (C1) the partition is trained, has `stages`, and gradients of f32.
     ```mlir

@@ -5,8 +5,9 @@
 include "zero/Dialect/Zero/AsyncOpInterface.td"
 
 //===----------------------------------------------------------------------===//
-// Each starts; `zero.wait` ends it. A range begins and ends at segment
-// boundaries; what is copied of it is what this rank owns.
+// Each operation starts a copy or an update; `zero.wait` ends it. A range
+// begins and ends at segment boundaries; only this rank's elements of it are
+// copied.
 //===----------------------------------------------------------------------===//
 
 class Zero_TierOp<string mnemonic, list<Trait> traits = []>
@@ -20,9 +21,9 @@ class Zero_TierOp<string mnemonic, list<Trait> traits = []>
 def Zero_CopyToHostOp : Zero_TierOp<"copy_to_host"> {
   let summary = "Start to copy owned gradients or parameters to host memory";
   let description = [{
-    Copies what this rank owns of a range, its slices one after the other, from
-    the memory of the device to a staging buffer in host memory. `state` is
-    `gradients`, the stored ones, or `parameters`.
+    Copies this rank's slices of a range, one after the other, from the memory
+    of the device to a staging buffer in host memory. `state` is `gradients`,
+    the stored ones, or `parameters`.
     Constraints
     - (C1) the range begins and ends at segment boundaries.
     - (C2) the pending holds one flat tensor of the owned elements, in the type
@@ -77,8 +78,8 @@ def Zero_UpdateOnHostOp : Zero_TierOp<"update_on_host", [AttrSizedOperandSegment
 def Zero_CopyToDeviceOp : Zero_TierOp<"copy_to_device"> {
   let summary = "Start to copy updated parameters back to the device";
   let description = [{
-    Copies what `zero.update_on_host` gave to where this rank's slices of the
-    parameters are; nothing where the update is skipped.
+    Copies the result of `zero.update_on_host` to this rank's slices of the
+    parameters; does nothing if the update is skipped.
     Constraints
     - (C1) the range begins and ends at segment boundaries.
     - (C2) the value is flat, with the owned elements in the compute type; the
@@ -95,9 +96,9 @@ def Zero_CopyToDeviceOp : Zero_TierOp<"copy_to_device"> {
 def Zero_ReadStatesOp : Zero_TierOp<"read_states"> {
   let summary = "Start to read owned states of a range from a file";
   let description = [{
-    Reads what this rank owns of a range to staging buffers in host memory, for
-    `zero.update_on_host`: of each state of the optimizer where they are in a file,
-    and of the parameters where these are.
+    Reads this rank's elements of a range to staging buffers in host memory, for
+    `zero.update_on_host`: those of each optimizer state that is in a file, and
+    those of the parameters if these are in a file.
     Constraints
     - (C1) the range begins and ends at segment boundaries, and states or parameters
       of it are in a file.
@@ -116,8 +117,9 @@ def Zero_ReadStatesOp : Zero_TierOp<"read_states"> {
 def Zero_WriteStatesOp : Zero_TierOp<"write_states"> {
   let summary = "Start to write owned states of a range back to a file";
   let description = [{
-    Writes what `zero.update_on_host` gave to where `zero.read_states` has read it;
-    where the update is skipped, that is what was read.
+    Writes the results of `zero.update_on_host` to the places that
+    `zero.read_states` read; if the update is skipped, these are the values that
+    were read.
     Constraints
     - (C1) the range begins and ends at segment boundaries, and states or parameters
       of it are in a file.
@@ -206,8 +208,8 @@ def Zero_OffloadOp : Zero_ActivationTierOp<"offload", "StreamKind::Copy"> {
 def Zero_FetchOp : Zero_ActivationTierOp<"fetch", "StreamKind::Upload"> {
   let summary = "Start to copy an offloaded activation back to the device";
   let description = [{
-    Copies what `zero.offload` gave to a buffer of its own in the memory of the
-    device, which is freed after its last use.
+    Copies an activation that `zero.offload` brought to host memory to a buffer
+    of its own on the device, which is freed after its last use.
     Constraints
     - (C1) the pending holds one tensor, of the value's type.
     - (C2) `value` is what the wait for the `zero.offload` of the same `id` gave.

@@ -23,7 +23,7 @@ class Zero_ValueOp<string mnemonic, list<Trait> traits = []>
                            DeclareOpInterfaceMethods<FactorOpInterface>,
                            DeclareOpInterfaceMethods<SymbolUserOpInterface>])>;
 
-/// From a value to one of its type.
+/// An operation whose result has the type of its operand.
 class Zero_SameValueOp<string mnemonic, list<Trait> traits = []>
     : Zero_ValueOp<mnemonic,
                    !listconcat(traits, [AllTypesMatch<["value", "result"]>])> {
@@ -153,8 +153,8 @@ def Zero_ExchangeValueOp
   let description = [{
     Each rank of a group has a part of one dimension of a value, and gets its part of
     another one: such as some heads of all positions for all heads of some positions.
-    Each rank sends every other one what that has of its part. The gradient is
-    exchanged the other way.
+    Each rank sends every other rank the elements that belong to the other's part.
+    The gradient is exchanged the other way.
 
     Constraints
     - (C1) the group is axes of the module's mesh, in their order, and one for both.
@@ -171,7 +171,7 @@ def Zero_ExchangeValueOp
   let assemblyFormat = "$value `from` $from `to` $to attr-dict `:` type($value) `->` type($result)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The whole of both.
+    /// The type of the whole value, the same for both cuts.
     ::mlir::RankedTensorType getWholeType();
   }];
 }
