@@ -19,7 +19,7 @@ MeshAxes mlir::zero::getMesh(ModuleOp module, TrainingAttr training) {
             mesh.getSecondaryAttr(),
             mesh.getAxes().getStageAxes(),
             static_cast<int64_t>(mesh.getStage().value_or(0)),
-            mesh.getOrder() == MeshOp::kGpipe,
+            mesh.getPassOrder() == zrt::PassOrder::Gpipe,
             static_cast<int64_t>(mesh.getChunks())};
   AxesAttr line = AxesAttr::getLine(module.getContext(), training.getRanks());
   return {line, line, {}, line, line, {}};

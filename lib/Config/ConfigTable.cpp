@@ -33,6 +33,9 @@ static void fromJson(const json::Value &value, std::vector<int64_t> &field) {
 static void fromJson(const json::Value &value, zrt::Layout &field) {
   field = *parseLayout(*value.getAsString());
 }
+static void fromJson(const json::Value &value, zrt::PassOrder &field) {
+  field = *parsePassOrder(*value.getAsString());
+}
 static void fromJson(const json::Value &value, RecomputePolicy &field) {
   field = *parseRecomputePolicy(*value.getAsString());
 }
@@ -45,11 +48,17 @@ static void fromJson(const json::Value &value,
   field = parseGivenGradientKind(*value.getAsString());
 }
 static void fromJson(const json::Value &value,
-                     std::optional<DropPolicy> &field) {
-  field = parseDropPolicy(*value.getAsString());
+                     std::optional<zrt::DropOrder> &field) {
+  field = parseDropOrder(*value.getAsString());
 }
 
 static json::Value toJson(zrt::Layout field) { return stringifyLayout(field); }
+static json::Value toJson(zrt::PassOrder field) {
+  return stringifyPassOrder(field);
+}
+static json::Value toJson(zrt::DropOrder field) {
+  return stringifyDropOrder(field);
+}
 template <typename T> static json::Value toJson(const T &field) {
   if constexpr (std::is_enum_v<T>)
     return stringify(field);

@@ -393,13 +393,8 @@ static void checkStages(const ConfigValues &values, Reporter &reporter,
     reporter.error("zero.checkpoint_activations.offload",
                    "does not work beside " + mesh +
                        "; leave the key out, or give 'pipe' 1 rank");
-  const bool isInterleaved = config.pipelineOrder == "interleaved";
-  if (!isInterleaved && config.pipelineOrder != "1f1b" &&
-      config.pipelineOrder != "gpipe")
-    reporter.error("zero.pipeline_schedule",
-                   "found \"" + config.pipelineOrder +
-                       "\", wanted \"1f1b\", \"gpipe\" or \"interleaved\"");
-  if (isInterleaved && config.pipelineChunks < 2)
+  if (config.pipelineOrder == zrt::PassOrder::Interleaved &&
+      config.pipelineChunks < 2)
     reporter.error("zero.pipeline_chunks",
                    "found " + Twine(config.pipelineChunks) +
                        ", wanted 2 or more; with one group of layers a stage "

@@ -344,9 +344,8 @@ private:
       return !type->equals_insensitive("auto") &&
              !findOptimizerRule(type->lower());
     if (path == "scheduler.params" && type)
-      return !llvm::StringSwitch<bool>(*type)
-                  .Cases({"WarmupLR", "WarmupDecayLR", "WarmupCosineLR"}, true)
-                  .Default(false);
+      return zrt::findByName<zrt::ScheduleKind>(*type).value_or(
+                 zrt::ScheduleKind::Constant) == zrt::ScheduleKind::Constant;
     return false;
   }
 

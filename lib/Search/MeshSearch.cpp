@@ -321,7 +321,7 @@ void MeshSearch::refineOrder(PlannedPoint &point) {
     return;
   for (int64_t chunks = 2; chunks <= most; chunks *= 2) {
     TrainConfig config = point.config;
-    config.pipelineOrder = MeshOp::kInterleaved.str();
+    config.pipelineOrder = zrt::PassOrder::Interleaved;
     config.pipelineChunks = chunks;
     ScopedDiagnosticHandler quiet(ModuleOp(model).getContext(),
                                   [](Diagnostic &) { return success(); });

@@ -90,7 +90,8 @@ FailureOr<PlannedPoint> mlir::zero::measurePlan(ModuleOp planned,
 
 /// What decides which kernels a rank has, beside what all plans have.
 static std::string describeKernels(const TrainConfig &config) {
-  std::string text = printMesh(config.mesh) + " " + config.pipelineOrder + " " +
+  std::string text = printMesh(config.mesh) + " " +
+                     nameOf(config.pipelineOrder) + " " +
                      std::to_string(config.pipelineChunks);
   llvm::raw_string_ostream os(text);
   for (ArrayRef<std::string> names :

@@ -129,13 +129,13 @@ void SpaceBuilder::addSchedule() {
     return;
   Dimension dimension;
   dimension.values.push_back([](TrainConfig &config) {
-    config.pipelineOrder = MeshOp::kOneForwardOneBackward.str();
+    config.pipelineOrder = zrt::PassOrder::OneForwardOneBackward;
   });
   const int64_t places = base.ranksOf({zrt::kPipeAxis});
   for (int64_t chunks = 2; chunks <= most && chunks * places <= facts.allLayers;
        chunks *= 2)
     dimension.values.push_back([chunks](TrainConfig &config) {
-      config.pipelineOrder = MeshOp::kInterleaved.str();
+      config.pipelineOrder = zrt::PassOrder::Interleaved;
       config.pipelineChunks = chunks;
     });
   dimensions.push_back(std::move(dimension));

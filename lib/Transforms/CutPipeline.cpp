@@ -29,7 +29,7 @@ namespace {
 struct CutPipeline : public zero::impl::CutPipelineBase<CutPipeline> {
   using CutPipelineBase::CutPipelineBase;
   explicit CutPipeline(const TrainConfig &config) : config(config) {
-    order = config.pipelineOrder;
+    order = nameOf(config.pipelineOrder);
     chunks = config.countChunks();
     boundaries = config.pipelineBoundaries;
     if (config.memoryBudget)
@@ -58,6 +58,8 @@ private:
   /// What the passes behind this one are to do, and where it runs.
   TrainConfig config;
   std::optional<Machine> machine;
+  /// Bytes of a rank that `memory-budget` gives; 0: those of the machine.
+  int64_t budget = 0;
 };
 
 } // namespace
@@ -244,7 +246,7 @@ FailureOr<PipelineCosts> CutPipeline::measure(StepOp model,
     return failure();
   OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
   ModuleOp trial = StageBuilder(getOperation(), model, each, /*place=*/0,
-                                MeshOp::kInterleaved, *crossings)
+                                nameOf(zrt::PassOrder::Interleaved), *crossings)
                        .build(builder);
   OpPassManager passes(ModuleOp::getOperationName());
   buildKernelsPipeline(passes, config);
@@ -271,13 +273,13 @@ StageLimits CutPipeline::countLimits(StepOp model,
   std::optional<TrainingAttr> training = model.getTraining();
   if (machine && machine->memory > 0)
     limits.budget = machine->memory - machine->reservedMemory;
-  if (std::optional<int64_t> bytes = parseBytes(memoryBudget))
-    limits.budget = bytes;
+  if (budget > 0)
+    limits.budget = budget;
   if (!training)
     return limits;
   MeshAxes mesh = getMesh(getOperation(), *training);
   mesh.chunks = chunks;
-  mesh.forwardFirst = order == MeshOp::kGpipe;
+  mesh.forwardFirst = StringRef(order) == nameOf(zrt::PassOrder::Gpipe);
   for (int64_t place = 0; place < stages.getPlaces(); ++place) {
     mesh.stage = place;
     for (auto [chunk, slots] :
@@ -327,11 +329,11 @@ LogicalResult CutPipeline::place(StepOp model, PipelineStages &stages,
 
 /// Reads the machine of the step's training.
 LogicalResult CutPipeline::findMachine(StepOp model) {
-  if (!memoryBudget.empty() && !parseBytes(memoryBudget))
-    return emitError(model.getLoc())
-           << "memory-budget '" << memoryBudget
-           << "' is no number of bytes above 0, such as 512MiB; units are "
-           << kByteUnits;
+  FailureOr<int64_t> given = readBudget(
+      "memory-budget", memoryBudget, [&] { return emitError(model.getLoc()); });
+  if (failed(given))
+    return failure();
+  budget = *given;
   if (!model.getTraining())
     return success();
   std::string error;

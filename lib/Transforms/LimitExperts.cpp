@@ -19,16 +19,12 @@ struct LimitExperts : public zero::impl::LimitExpertsBase<LimitExperts> {
 
   void runOnOperation() override {
     Location loc = getOperation().getLoc();
-    std::optional<DropPolicy> kind;
-    if (!policy.empty() && !(kind = parseDropPolicy(policy))) {
+    nn::ExpertLimits limits{factor, least, std::nullopt, renormalize};
+    if (!policy.empty() && !(limits.order = parseDropOrder(policy))) {
       emitError(loc) << "the option policy is '" << policy
                      << "', wanted 'position' or 'probs'";
       return signalPassFailure();
     }
-    nn::ExpertLimits limits{factor, least, std::nullopt, renormalize};
-    if (kind)
-      limits.order = *kind == DropPolicy::Position ? nn::DropOrder::Position
-                                                   : nn::DropOrder::Probability;
     int64_t limited = 0;
     for (StepOp step : getOperation().getOps<StepOp>()) {
       if (!step.isModel())

@@ -32,7 +32,7 @@ static void addModelPasses(OpPassManager &manager, const TrainConfig &config) {
     limits.factor = config.expertCapacityFactor;
     limits.least = config.expertMinCapacity;
     if (config.expertDropPolicy)
-      limits.policy = stringify(*config.expertDropPolicy).str();
+      limits.policy = nameOf(*config.expertDropPolicy);
     limits.renormalize = config.expertRenormalize;
     manager.addPass(createLimitExperts(limits));
   }

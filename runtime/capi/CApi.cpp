@@ -196,9 +196,13 @@ Options optionsOf(const zero_options &given) {
   return options;
 }
 
-static_assert(ZERO_U16 == int(DataType::U16) &&
-                  kCountOf<DataType> == ZERO_U16 + 1,
-              "zero_type has the numbers of DataType");
+static_assert(
+    ZERO_F32 == int(DataType::F32) && ZERO_F16 == int(DataType::F16) &&
+        ZERO_BF16 == int(DataType::BF16) && ZERO_F64 == int(DataType::F64) &&
+        ZERO_BOOL == int(DataType::I1) && ZERO_I8 == int(DataType::I8) &&
+        ZERO_I32 == int(DataType::I32) && ZERO_I64 == int(DataType::I64) &&
+        ZERO_U16 == int(DataType::U16) && kCountOf<DataType> == ZERO_U16 + 1,
+    "zero_type has the numbers of DataType");
 
 /// The type and the shape of a `zero_array` or `zero_gradient`.
 template <typename From, typename To>

@@ -1,5 +1,5 @@
 // Enumerations that programs are made of, with their names; they are written
-// down in include/zero/Dialect/Zero/SharedEnums.td.
+// down in include/zero/Dialect/RuntimeEnums.td.
 #ifndef ZERO_RUNTIME_PROGRAM_ENUMS_H
 #define ZERO_RUNTIME_PROGRAM_ENUMS_H
 

@@ -11,9 +11,9 @@ namespace {
 
 using Shapes = const KernelShapes &;
 
-/// The kinds of scatters: 0 sets, 1 takes the largest.
 std::string checkScatterKind(Shapes s) {
-  if (s.spec->integer("kind") == 1 && !isFloat(s.tensor("x")->type))
+  if (s.spec->kind<ScatterKind>() == ScatterKind::Max &&
+      !isFloat(s.tensor("x")->type))
     return "x is " + describe(*s.tensor("x")) +
            ", wanted floats to take the largest of";
   return {};

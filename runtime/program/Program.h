@@ -52,10 +52,11 @@ struct TensorType {
   bool operator==(const TensorType &other) const;
 };
 
-/// What a kernel is made for; equal specs share one prepared kernel.
-/// `name` is the operation's ("nn.linear", "zero.adamw", "launch"); for
-/// "launch", `symbol` names the generated function. `flops` and `bytes`, which
-/// follow from the rest, are what a run computes, and reads and writes.
+/// The operation and the tensors that a kernel is made for; equal specs share
+/// one prepared kernel. `name` is the operation's ("nn.linear", "zero.adamw",
+/// "launch"); for "launch", `symbol` names the generated function. `flops` and
+/// `bytes`, which follow from the rest, are what a run computes, and reads and
+/// writes.
 struct KernelSpec {
   std::string name;
   std::string symbol;
@@ -69,6 +70,10 @@ struct KernelSpec {
 
   /// The integer attribute `key`, or `otherwise` where it is absent.
   int64_t integer(const std::string &key, int64_t otherwise = 0) const;
+  /// The case of an enumeration in the attribute "kind".
+  template <typename Kind> Kind kind() const {
+    return kCasesOf<Kind>.at(static_cast<size_t>(integer("kind")));
+  }
   /// The float attribute `key`, or `otherwise` where it is absent.
   double real(const std::string &key, double otherwise = 0) const;
   /// Whether the attribute `key` is there.
@@ -156,8 +161,8 @@ struct Parameter {
   bool trainable = true;
   int32_t partition = -1;    ///< index into Program::partitions
   uint64_t memberOffset = 0; ///< first element in the partition's flat space
-  /// Where its slice begins in a rank's parameters of the partition, in bytes;
-  /// of a quantized partition only.
+  /// The byte at which the parameter's slice begins in a rank's parameters of
+  /// the partition; of a quantized partition only.
   uint64_t packedOffset = 0;
   std::string location; ///< file:line:column of its declaration, for messages
   int64_t elements() const; ///< in files
@@ -178,8 +183,8 @@ struct Segment {
   uint64_t size = 0;
 };
 
-/// What a report says of an optimizer, and the rate that a schedule starts
-/// from; all else is in the kernels.
+/// The facts about an optimizer for reports, and the rate that a schedule
+/// starts from; all else is in the kernels.
 struct Optimizer {
   std::string name; ///< "AdamW"; empty where nothing is trained
   /// The parameter group; empty where nothing is trained, and for averages.
@@ -188,8 +193,8 @@ struct Optimizer {
   double weightDecay = 0;
 };
 
-/// Where elements [begin, end) of a partition's flat space are: all of them, or
-/// this rank's slices where the state is sharded.
+/// The place of elements [begin, end) of a partition's flat space: all of them,
+/// or this rank's slices if the state is sharded.
 struct StateRange {
   uint64_t begin = 0, end = 0;
   BufferRef buffer;
@@ -227,8 +232,8 @@ struct Partition {
   bool isQuantized() const { return quantized.bits != 0; }
   /// The state that starts like that; null where there is none.
   const State *findState(StateStart start) const;
-  /// What stands for the f32 parameter: a master, or the lower half of one that
-  /// is split; null where the parameter is all there is.
+  /// The state that stands for the f32 parameter: a master, or the lower half
+  /// of one that is split; null if the parameter is all there is.
   const State *master() const;
 };
 
@@ -271,8 +276,8 @@ struct Constant {
 struct Region {
   std::vector<Command> commands;
   std::vector<Output> outputs;
-  /// What the micro-batch weighs in a mean of losses; without a name where all
-  /// weigh the same.
+  /// The weight of a micro-batch in a mean of losses; without a name if all
+  /// have the same weight.
   Output weight;
 };
 
@@ -298,7 +303,7 @@ struct StoredParameter {
   DataType type = DataType::F32;      ///< of its values in files
   DataType modelType = DataType::F32; ///< in the model
   bool trainable = true;
-  /// What is kept of each element besides, and its type.
+  /// The other states of each element, and their types.
   std::vector<std::pair<std::string, DataType>> states;
 };
 
@@ -329,8 +334,8 @@ struct Pipeline {
   /// The ring that has bytes [offset, offset + bytes) among single slots of all
   /// rings; as many as there are where none has all of them.
   size_t ringOf(uint64_t offset, uint64_t bytes) const;
-  /// Where in the stash micro-batch `micro` has what is at `offset` among
-  /// single slots of all rings.
+  /// The offset in the stash at which micro-batch `micro` has the value at
+  /// `offset` of the layout with one slot of each ring.
   uint64_t stashOffset(uint64_t offset, uint32_t micro) const;
   /// Micro-batches after which their places in the stash are the same again.
   uint64_t period() const;
@@ -365,13 +370,13 @@ struct Training {
   LearningRateSchedule schedule;
 };
 
-/// Where states in files are, and how they are read and written: DeepSpeed's
-/// block `aio`.
+/// The folder of states in files, and how they are read and written:
+/// DeepSpeed's block `aio`.
 struct FileSettings {
   /// Empty where nothing is in files; otherwise it must exist when a run
   /// starts.
   std::string folder;
-  /// Of one read or write: at least 4,096 and at most 2^30, a multiple of
+  /// Bytes of one read or write: at least 4,096 and at most 2^30, a multiple of
   /// 4,096.
   uint64_t blockBytes = 1 << 20;
   /// Reads and writes in flight together: 1 to 4,096.
@@ -421,8 +426,8 @@ struct Program {
   uint64_t expectedTraffic[kCountOf<TrafficClass>] = {};
   FileSettings files;
   Mesh mesh;
-  /// The same for each group of the mesh, in the same unit; empty where the
-  /// mesh has no axes.
+  /// The expected traffic of each group of the mesh, in the unit of
+  /// `expectedTraffic`; empty if the mesh has no axes.
   std::vector<GroupTraffic> expectedByGroup;
   Pipeline pipeline;
 
@@ -445,7 +450,7 @@ struct Program {
   int64_t lossRanks() const { return training.ranks / pipeline.stages; }
   /// The first of them.
   int firstLossRank() const;
-  /// What the evaluation leaves behind, here or in the last stage.
+  /// The outputs of the evaluation, here or in the last stage.
   const std::vector<Output> &outputs() const {
     return pipeline.isCut() ? pipeline.outputs : evaluate.outputs;
   }
@@ -465,10 +470,10 @@ struct Program {
   const Region &regionOf(const Turn &turn) const {
     return (turn.isBackward ? backward : forward)[turn.chunk];
   }
-  /// What runs for micro-batch `index` of an update.
+  /// The region that runs for micro-batch `index` of an update.
   const Region &regionOfMicro(int64_t index) const;
-  /// What runs in an update before `apply`, one behind the other: the stage's
-  /// turns, or micro-batches where nothing is cut into stages.
+  /// The number of passes in an update before `apply`, one behind the other:
+  /// the stage's turns, or micro-batches where nothing is cut into stages.
   size_t countPasses() const {
     return pipeline.isCut() ? pipeline.order.size()
                             : size_t(training.accumulation);

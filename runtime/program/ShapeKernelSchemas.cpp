@@ -32,15 +32,13 @@ std::string checkDims(Shapes s, const char *name) {
   return {};
 }
 
-enum : int64_t { kSum = 0, kMaximum = 1, kMean = 2 };
-
 /// The result has the dimensions that are not in `dims`.
 std::string checkReduce(Shapes s) {
   if (std::string wrong = checkDims(s, "x"); !wrong.empty())
     return wrong;
   const TensorType &x = *s.tensor("x");
   const Sizes &dims = s.spec->ints.at("dims");
-  const int64_t kind = s.spec->integer("kind");
+  const auto kind = s.spec->kind<ReduceKind>();
   TensorType wanted{x.type, {}};
   auto reduced = dims.begin();
   for (size_t i = 0; i < x.shape.size(); ++i) {
@@ -49,10 +47,10 @@ std::string checkReduce(Shapes s) {
       continue;
     }
     ++reduced;
-    if (x.shape[i] == 0 && kind != kSum)
+    if (x.shape[i] == 0 && kind != ReduceKind::Sum)
       return "dimension " + std::to_string(i) +
-             " of x is empty, wanted an element to take the " +
-             (kind == kMean ? "mean" : "max") + " of";
+             " of x is empty, wanted an element to take the " + nameOf(kind) +
+             " of";
   }
   return checkType("y", *s.tensor("y"), wanted);
 }

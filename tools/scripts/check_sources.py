@@ -31,7 +31,7 @@ import check_clock
 FORMAT = "clang-format-22"
 TIDY = "clang-tidy-22"
 FORMATTED = ("*.cpp", "*.h", "*.cu", "*.cuh")
-SHARED_ENUMS = "include/zero/Dialect/Zero/SharedEnums.td"
+SHARED_ENUMS = ("include/zero/Dialect/Zero/SharedEnums.td", "include/zero/Dialect/NN/NNEnums.td")
 
 
 def entry(name, code, output=""):
@@ -74,11 +74,12 @@ def check_casts(root):
     """Whether a number becomes a case of an enumeration that is generated: the number of
     another enumeration would do so unnoticed."""
     name = "no casts to shared enumerations"
-    shared = root / SHARED_ENUMS
-    if not shared.exists():
-        return skipped(name, f"there is no {SHARED_ENUMS}")
-    defined = re.findall(r'Zero_(?:Shared|Runtime)Enum<"(\w+)"(?:, "(\w+)",)?', shared.read_text())
-    names = "|".join(sorted({each for pair in defined for each in pair if each}))
+    records = [root / path for path in SHARED_ENUMS if (root / path).exists()]
+    if not records:
+        return skipped(name, f"there is no {SHARED_ENUMS[0]}")
+    text = "".join(path.read_text() for path in records)
+    pairs = re.findall(r'\w+_(?:Shared|Runtime)Enum<"(\w+)"(?:, "(\w+)",)?', text)
+    names = "|".join(sorted({each for pair in pairs for each in pair if each}))
     cast = re.compile(rf"static_cast<(?:\w*::)*(?:{names})>|(?<![\w.>~])(?:{names})\((?!\))")
     files = git(root, "ls-files", "-z", "--", *FORMATTED)
     if files is None:

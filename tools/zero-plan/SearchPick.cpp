@@ -83,7 +83,7 @@ std::string mlir::zero::describeSchedule(const TrainConfig &config) {
   if (!config.hasAxis(zrt::kPipeAxis))
     return "-";
   return config.countChunks() > 1 ? plural(config.countChunks(), "chunk")
-                                  : config.pipelineOrder;
+                                  : nameOf(config.pipelineOrder);
 }
 
 void mlir::zero::writePoint(llvm::json::OStream &json,
@@ -109,7 +109,7 @@ void mlir::zero::writePoint(llvm::json::OStream &json,
       json.attribute("in_files", point.fileBytes > 0);
     }
     if (config.hasAxis(zrt::kPipeAxis)) {
-      json.attribute("pipeline_schedule", config.pipelineOrder);
+      json.attribute("pipeline_schedule", nameOf(config.pipelineOrder));
       json.attribute("pipeline_chunks", config.countChunks());
     }
     json.attribute("overlap_comm", config.overlapCommunication);

@@ -44,15 +44,15 @@ inline constexpr int64_t kMaxCount = std::numeric_limits<int32_t>::max();
 /// An update rule that a configuration can name. `Adam` adds weight decay to
 /// the gradient, `AdamW` takes it off the parameter.
 struct OptimizerRule {
-  /// What differs from the defaults of the table of keys.
+  /// A setting whose default differs from that of the table of keys.
   struct Default {
     const char *key = "";
     double value = 0;
   };
-  /// As a file spells it, in any case: "AdamW". Which settings it has is said
-  /// in the table of keys.
+  /// The name in files, in any case: "AdamW". The table of keys says which
+  /// settings the rule has.
   const char *type;
-  /// In options and messages: "adamw".
+  /// The name in options and messages: "adamw".
   const char *name;
   Default defaults[2] = {};
 };
@@ -77,7 +77,7 @@ struct OptimizerConfig {
   double getSetting(llvm::StringRef name) const;
 };
 
-/// What a named parameter group changes; an absent value is the optimizer's,
+/// The settings of a named parameter group; an absent value is the optimizer's,
 /// but for the weight decay of `no_decay`.
 struct ParameterGroupConfig {
   /// The name that parameters carry: `{group = "no_decay"}`.
@@ -137,7 +137,7 @@ struct MeshAxisConfig {
   }
 };
 
-/// Where states in files are, and how they are read and written: the keys
+/// The folder of states in files, and how they are read and written: the keys
 /// `nvme_path`, `aio` and `zero.offload_nvme_min_bytes`.
 struct FilesConfig {
   /// What a block is a multiple of, and its most bytes.
@@ -183,8 +183,9 @@ struct TrainConfig {
   /// Names of the axes over which states are cut, in the mesh's order; none
   /// without a mesh.
   std::vector<std::string> shardAxes;
-  /// Names of those of them within which parameters of stage 3 are gathered
-  /// again: `zero_hpz_partition_size`, the last ones that have as many ranks.
+  /// Names of the axes in `shardAxes` within which parameters of stage 3 are
+  /// gathered again: `zero_hpz_partition_size`, the last ones that have as many
+  /// ranks.
   std::vector<std::string> secondaryAxes;
   /// Bits of gathered weights, 8 or 4, as `zero_quantized_weights` and
   /// `zero.quantized_weights_bits` say; 0: those of their type.
@@ -196,11 +197,12 @@ struct TrainConfig {
   /// Bits of reduced gradients of stage 3, as `zero_quantized_gradients`
   /// and `zero.quantized_gradients_bits` say.
   int64_t quantizedGradientBits = 0;
-  /// Names of the axes within which they are added up first, such as those of a
-  /// node; without any, they are over all ranks at once.
+  /// Names of the axes within which quantized gradients are added up first,
+  /// such as those of a node; without any, they are added up over all ranks at
+  /// once.
   std::vector<std::string> gradientAxes;
-  /// What quantized gradients lose is added to later ones:
-  /// `zeropp_loco_param`. Absent: it is lost.
+  /// Error feedback: the quantization errors of gradients are added to later
+  /// ones, `zeropp_loco_param`. Absent: they are lost.
   std::optional<FeedbackConfig> errorFeedback;
   /// Samples of one update on all ranks: microBatch * accumulation * ranks.
   int64_t trainBatch = 1;
@@ -231,13 +233,14 @@ struct TrainConfig {
   /// itself, in increasing order: a search leaves them as they are.
   std::vector<std::string> given;
 
-  /// One rank communicates as several do: its collectives are trivial, but
-  /// there. Not of the file: it is for tests of what runs collectives.
+  /// Whether a single rank keeps its collectives, which move nothing. Not in
+  /// the file: it is for tests of the code that runs collectives.
   bool keepTrivialCollectives = false;
-  /// Most bytes that one rank may need of its device; 0: any. Not of the file:
-  /// the machine is not a part of what is trained.
+  /// Most bytes that one rank may need of its device; 0: any. Not in the file,
+  /// which describes the training and not the machine.
   int64_t memoryBudget = 0;
-  /// The same of host memory, beside a device's.
+  /// Most bytes that one rank may need of host memory, beside its device; 0:
+  /// any.
   int64_t hostMemoryBudget = 0;
 
   /// Whether gradients travel once a micro-batch, as they are computed.
@@ -273,7 +276,7 @@ struct TrainConfig {
   bool hasAxis(const std::string &name) const { return ranksOf({name}) > 1; }
   /// Groups of layers of each stage of a pipeline.
   int64_t countChunks() const {
-    return pipelineOrder == "interleaved" ? pipelineChunks : 1;
+    return pipelineOrder == zrt::PassOrder::Interleaved ? pipelineChunks : 1;
   }
 
   /// Whether ranks of an axis compute parts of a model.
@@ -310,7 +313,7 @@ struct ConfigOption {
 /// All of them.
 std::vector<ConfigOption> getConfigOptions();
 
-/// What the caller knows and the file need not say.
+/// Facts that the caller knows, and that the file need not say.
 struct ConfigContext {
   /// Data-parallel ranks; at least 1. Absent: as many as the mesh has, or 1.
   std::optional<int64_t> ranks;
@@ -353,17 +356,18 @@ std::optional<TrainConfig>
 parseTrainConfig(llvm::StringRef text, const ConfigContext &context,
                  llvm::SmallVectorImpl<ConfigDiagnostic> &diagnostics);
 
-/// The same for a file; one that cannot be read is an error.
+/// As `parseTrainConfig`, of a file; one that cannot be read is an error.
 std::optional<TrainConfig>
 loadTrainConfig(llvm::StringRef path, const ConfigContext &context,
                 llvm::SmallVectorImpl<ConfigDiagnostic> &diagnostics);
 
-/// Reads "replica=2,shard=3". What cannot be read, names an axis twice, or has
-/// an axis without ranks is nothing, and `error` says why.
+/// Reads axes such as "replica=2,shard=3". Nothing, with the reason in `error`,
+/// if the text cannot be read, names an axis twice, or has an axis without
+/// ranks.
 std::optional<std::vector<MeshAxisConfig>> parseMesh(llvm::StringRef text,
                                                      std::string &error);
 
-/// The same text of axes.
+/// Writes axes in the form that `parseMesh` reads.
 std::string printMesh(const std::vector<MeshAxisConfig> &axes);
 
 /// Writes a configuration that reads as `config` on as many ranks: a DeepSpeed

@@ -43,7 +43,9 @@ def FloatTypes : SharedWords<"FloatType", Zero_DataType, ["F32", "F16", "BF16"],
     ["fp32", "fp16", "bf16"]>;
 def LossMeans : Words<"LossMeanKind", ["tokens", "micro_batches"]>;
 def GivenGradients : Words<"GivenGradientKind", ["add", "instead"]>;
-def DropPolicies : Words<"DropPolicy", ["position", "probs"]>;
+def DropOrders : SharedWords<"DropOrder", Zero_DropOrder, ["Position", "Probability"]>;
+def PassOrders : SharedWords<"PassOrder", Zero_PassOrder,
+    ["OneForwardOneBackward", "Gpipe", "Interleaved"]>;
 def RecomputePolicies : Words<"RecomputePolicy", ["all", "cheap", "full"]>;
 
 //===----------------------------------------------------------------------===//
@@ -64,7 +66,7 @@ def PaddedToBytes : Reason<[{config.stage == 3}],
     "parameters that are gathered are padded to 16 bytes a rank">;
 def NoPipeAxis : Reason<[{!config.hasAxis("pipe")}],
     "the mesh has no axis 'pipe' of more than one rank">;
-def NotInterleaved : Reason<[{config.pipelineOrder != "interleaved"}],
+def NotInterleaved : Reason<[{config.pipelineOrder != zrt::PassOrder::Interleaved}],
     "only the schedule `interleaved` has several groups of layers in a stage",
     "give pipeline-schedule=interleaved">;
 def ReducedLast : Reason<[{config.hasAxis("pipe") && config.overlapCommunication}],
@@ -108,7 +110,7 @@ def NoFiles : Reason<[{!findFiles(config)}],
 def NoParameterFiles : Reason<[{!findParameterFiles(config)}],
     "parameters are not kept in files", "give offload-param=nvme">;
 
-// What holds in place of the note of a key that never changes anything.
+// Reasons that replace the note of a key that never changes anything.
 def WholeEverywhere : Reason<[{config.stage == 0}],
     "stage 0 keeps gradients whole on every rank, and all-reduces them">;
 def UpdatedEverywhere : Reason<[{config.stage == 0}],
@@ -151,7 +153,7 @@ class KeyAt<string path> {
   Key key = !head(!filter(one, AllKeys, !eq(one.path, path)));
 }
 
-/// Those that `#zero.planning` has a parameter for.
+/// The keys that `#zero.planning` has a parameter for.
 defvar PlannedKeys = !filter(key, AllKeys, !ne(key.planned, ""));
 
 //===----------------------------------------------------------------------===//
@@ -195,7 +197,7 @@ def : CompoundOption<"checkpoint-layers", Sizes,
     "layers to recompute, counted from 0; all, where it is not given">;
 def : CompoundOption<"checkpoint-policy", Choice,
     "what to recompute: all that the backward needs; cheap, which keeps products and "
-    "attention; or full, the whole forward", ["all", "cheap", "full"]>;
+    "attention; or full, the whole forward", RecomputePolicies.words>;
 def : CompoundOption<"checkpoint-offload", Bool,
     "keep the activations between spans in host memory until the backward pass">;
 

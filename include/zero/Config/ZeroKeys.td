@@ -33,12 +33,12 @@ def : Key<"zero.cut_rows", Bool, "false",
     "what is cut otherwise: norms, dropout and the residual stream take a part of the memory, "
     "and a quarter more is sent; Megatron's `sequence_parallel`">,
     Field<Run, "cutRows">, Option<"cut-rows">, Idle<[NoTensorAxis]>;
-def : Key<"zero.pipeline_schedule", Text, "\"1f1b\"",
+def : Key<"zero.pipeline_schedule", Choice, "\"1f1b\"",
     "in which order the stages of an axis `pipe` make the passes of micro-batches: "
     "`1f1b`, a backward pass as soon as it can be, `gpipe`, all forward passes first, "
     "which keeps the activations of all of them, or `interleaved`, as `1f1b` where each "
     "stage has several groups of layers">,
-    Field<Run, "pipelineOrder">, Option<"pipeline-schedule">, Idle<[NoPipeAxis]>;
+    WordField<Run, "pipelineOrder", PassOrders>, Option<"pipeline-schedule">, Idle<[NoPipeAxis]>;
 def : Key<"zero.pipeline_chunks", Count, "2",
     "groups of layers of each stage with the schedule `interleaved`: stages wait less for "
     "each other, send more, and keep more activations">,
@@ -65,7 +65,7 @@ def : Key<"zero.experts.drop_policy", Choice, "null",
     "which choices find no place: by `position` the last ones, second choices before first "
     "ones; by `probs` those of the least weight; where it is not given, by position where a "
     "token has at most 2 choices">,
-    OptionalWordField<Run, "expertDropPolicy", DropPolicies>,
+    OptionalWordField<Run, "expertDropPolicy", DropOrders>,
     Option<"expert-drop-policy">, Idle<[NotLimited]>;
 def : Key<"zero.experts.renormalize", Bool, "false",
     "divide the weights of a token's choices that have a place by their sum, as DeepSpeed "
@@ -135,8 +135,8 @@ def : Key<"zero.vocabulary_multiple", Count, "null",
     Option<"vocabulary-multiple">;
 def : Key<"zero.fuse_additions", Bool, "true",
     "fuse residual additions into the norms that read them, and additions of "
-    "gradients into the gradients of norms; results are the same, bit for bit, but "
-    "for what `fuse_epilogues` lets products add">, Field<Run, "fuseAdditions">,
+    "gradients into the gradients of norms; results are bitwise equal, but for what "
+    "`fuse_epilogues` lets products add">, Field<Run, "fuseAdditions">,
     Option<"fuse-additions">;
 def : Key<"zero.fuse_cross_entropy", Bool, "false",
     "compute the cross entropy of a linear operation, and its gradient, some rows of "

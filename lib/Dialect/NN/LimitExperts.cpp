@@ -36,9 +36,9 @@ public:
   LogicalResult run();
 
 private:
-  /// What reads sorted rows, or where they are. `factor` is that of the rows
-  /// where it computes each by itself, and is else a product or what brings
-  /// rows back.
+  /// An operation that reads sorted rows, or their places. `factor` is that of
+  /// the rows if it computes each row by itself; without one it is a product,
+  /// or brings rows back.
   struct Reader {
     Operation *op;
     zrt::Factors factors;
@@ -83,9 +83,10 @@ int64_t Limiter::findCapacity() {
 /// Choices in the order of their weights, which are known where rows are sent.
 FailureOr<Value> Limiter::buildOrder() {
   RankedTensorType ids = typeOf(op.getIds());
-  DropOrder order = limits.order.value_or(
-      ids.getDimSize(1) <= 2 ? DropOrder::Position : DropOrder::Probability);
-  if (order == DropOrder::Position)
+  zrt::DropOrder order = limits.order.value_or(
+      ids.getDimSize(1) <= 2 ? zrt::DropOrder::Position
+                             : zrt::DropOrder::Probability);
+  if (order == zrt::DropOrder::Position)
     return Value();
   Value weights;
   for (Operation *user : op.getPlaces().getUsers())

@@ -12,22 +12,23 @@ using namespace mlir;
 using namespace mlir::nn;
 using zero::KernelDescription;
 
-/// The enumeration is the dialect's; the kernel takes its number.
+/// The kernel takes the number of a case.
+template <typename Kind> static SmallVector<int64_t> numberOf(Kind kind) {
+  return {static_cast<int64_t>(toRuntime(kind))};
+}
+
 KernelDescription ReduceOp::describeKernel() {
   KernelDescription kernel;
   kernel.name = getOperationName().str();
-  kernel.ints.emplace_back(
-      "kind", SmallVector<int64_t>{static_cast<int64_t>(getKind())});
+  kernel.ints.emplace_back("kind", numberOf(getKind()));
   kernel.ints.emplace_back("dims", SmallVector<int64_t>(getDims()));
   return kernel;
 }
 
-/// The enumeration is the dialect's; the kernel takes its number.
 KernelDescription ScatterOp::describeKernel() {
   KernelDescription kernel;
   kernel.name = getOperationName().str();
-  kernel.ints.emplace_back(
-      "kind", SmallVector<int64_t>{static_cast<int64_t>(getKind())});
+  kernel.ints.emplace_back("kind", numberOf(getKind()));
   kernel.ints.emplace_back(
       "dim", SmallVector<int64_t>{static_cast<int64_t>(getDim())});
   return kernel;

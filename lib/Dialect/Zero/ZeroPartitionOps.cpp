@@ -9,6 +9,7 @@
 #include "program/Mesh.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/Support/InterleavedRange.h"
 
 using namespace mlir;
 using namespace mlir::zero;
@@ -38,9 +39,10 @@ MemberAttr PartitionOp::findMemberIn(StringRef parameter, int64_t begin,
 }
 
 double PartitionOp::getDivisor(bool prescaled) {
-  // Of the positions of one sample ranks give terms, and no mean; what the
-  // ranks of an axis have parts of, each has computed of the samples of all of
-  // them.
+  // Only axes of samples count: ranks that have positions of one sample give
+  // terms of a sum, and no mean. Gradients of a part of the parameters come
+  // from the samples of all ranks of the axes over which the parameters are
+  // cut.
   auto countSamples = [](AxesAttr axes) {
     AxesAttr samples = axes ? axes.getBatchAxes() : AxesAttr();
     return samples ? static_cast<double>(samples.getSize()) : 1.0;
@@ -97,6 +99,10 @@ PartitionOp::getElementsIn(StringRef parameter, int64_t begin, int64_t end) {
                                                    member.getSize()))};
 }
 
+std::optional<zrt::PassOrder> MeshOp::getPassOrder() {
+  return zrt::findByName<zrt::PassOrder>(getOrder().value_or(""));
+}
+
 LogicalResult MeshOp::verifyStage() { // (C3)
   AxesAttr stages = getAxes().getStageAxes();
   std::optional<int64_t> stage = getStage();
@@ -105,12 +111,13 @@ LogicalResult MeshOp::verifyStage() { // (C3)
   if (!stages || *stage < 0 || *stage >= stages.getSize())
     return emitOpError("is of stage ")
            << *stage << ", wanted a place of an axis 'pipe' of " << getAxes();
-  const bool isInterleaved = getOrder() == kInterleaved;
-  if (!isInterleaved && getOrder() != kGpipe &&
-      getOrder() != kOneForwardOneBackward)
+  if (!getPassOrder())
     return emitOpError("has the order ")
-           << getOrderAttr() << ", wanted \"" << kGpipe << "\", \""
-           << kOneForwardOneBackward << "\" or \"" << kInterleaved << "\"";
+           << getOrderAttr() << ", wanted one of "
+           << llvm::interleaved(llvm::map_range(
+                  zrt::kCasesOf<zrt::PassOrder>,
+                  [](zrt::PassOrder each) { return nameOf(each); }));
+  const bool isInterleaved = getPassOrder() == zrt::PassOrder::Interleaved;
   if (isInterleaved == (getChunks() > 1) && getChunks() > 0)
     return success();
   return emitOpError("has ")

@@ -146,9 +146,9 @@ public:
         shape(IndexShape(spec, spec.results[0], spec.operands[0],
                          spec.operands[1])),
         hasStart(spec.operands.size() == 3),
-        kind(spec.name == "nn.scatter_add" ? kAdd
-             : spec.integer("kind") == 0   ? kSet
-                                           : kMaximum) {
+        kind(spec.name == "nn.scatter_add"                  ? kAdd
+             : spec.kind<ScatterKind>() == ScatterKind::Set ? kSet
+                                                            : kMaximum) {
     constexpr int64_t most = std::numeric_limits<int32_t>::max();
     if (shape.wholes > most || shape.ids > most)
       refuse(spec, "the result or its ids have more than 2^31 - 1 elements");

@@ -77,11 +77,10 @@ public:
       : stream(context.cuda->stream) {
     const TensorType &x = spec.operands[0];
     shape.type = x.type;
-    enum : int64_t { kSum = 0, kMaximum = 1, kMean = 2 };
-    const int64_t kind = spec.integer("kind");
+    const auto kind = spec.kind<ReduceKind>();
     group(spec, x);
-    shape.maximum = kind == kMaximum;
-    shape.factor = kind == kMean ? 1.0f / float(shape.terms) : 1.0f;
+    shape.maximum = kind == ReduceKind::Max;
+    shape.factor = kind == ReduceKind::Mean ? 1.0f / float(shape.terms) : 1.0f;
   }
 
   size_t workspaceBytes() const override { return reduceWorkspace(shape); }

@@ -222,8 +222,13 @@ std::unique_ptr<Kernel> makeByBytes(const KernelSpec &spec,
 
 std::unique_ptr<Kernel> makeScatter(const KernelSpec &spec,
                                     const KernelContext &context) {
-  return spec.integer("kind") == 0 ? makeByBytes<LastOf>(spec, context)
-                                   : makeByOperand<LargestOf>(spec, context);
+  switch (spec.kind<ScatterKind>()) {
+  case ScatterKind::Set:
+    return makeByBytes<LastOf>(spec, context);
+  case ScatterKind::Max:
+    return makeByOperand<LargestOf>(spec, context);
+  }
+  return nullptr;
 }
 
 } // namespace

@@ -9,8 +9,6 @@ namespace zrt::host {
 
 namespace {
 
-enum Kind : int64_t { kSum = 0, kMaximum = 1, kMean = 2 };
-
 /// Neighbouring dimensions that are all kept, or all reduced.
 struct Group {
   int64_t size, stride; ///< stride of the last of them, in elements
@@ -24,9 +22,9 @@ ZERO_INLINE Vector maximum(Vector a, Vector b) {
 template <typename T> class Reduce final : public Kernel {
 public:
   Reduce(const KernelSpec &spec, const KernelContext &context)
-      : pool(*context.pool), kind(spec.integer("kind")) {
+      : pool(*context.pool), kind(spec.kind<ReduceKind>()) {
     group(spec, spec.operands[0]);
-    factor = kind == kMean ? 1.0f / static_cast<float>(terms) : 1.0f;
+    factor = kind == ReduceKind::Mean ? 1.0f / static_cast<float>(terms) : 1.0f;
   }
 
   void run(void *const *buffers, void *) override {
@@ -72,11 +70,12 @@ private:
   }
 
   Vector start() const {
-    return splat(kind == kMaximum ? -std::numeric_limits<float>::infinity()
-                                  : 0.0f);
+    return splat(kind == ReduceKind::Max
+                     ? -std::numeric_limits<float>::infinity()
+                     : 0.0f);
   }
   Vector combine(Vector a, Vector b) const {
-    return kind == kMaximum ? maximum(a, b) : a + b;
+    return kind == ReduceKind::Max ? maximum(a, b) : a + b;
   }
 
   /// Every result is a run of `inner` results: add whole rows up. Sums of
@@ -138,7 +137,7 @@ private:
         total = combine(total, block);
       }
     }
-    return kind == kMaximum ? largest(total) : sumOf(total);
+    return kind == ReduceKind::Max ? largest(total) : sumOf(total);
   }
 
   static float largest(Vector v) {
@@ -152,7 +151,7 @@ private:
   static constexpr int64_t kBlock = 64;  // rows, or vectors
 
   ThreadPool &pool;
-  int64_t kind; ///< one of `Kind`
+  const ReduceKind kind;
   std::vector<Group> keptGroups, reducedGroups;
   int64_t inner = 1, terms = 1, results = 1;
   bool innerKept = true;

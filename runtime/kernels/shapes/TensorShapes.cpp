@@ -29,7 +29,8 @@ KernelSpec sumsOverRows(const TensorType &x, const TensorType &sums) {
   spec.name = "nn.reduce";
   spec.operands = {x};
   spec.results = {sums};
-  spec.ints = {{"kind", {0}}, {"dims", dims}};
+  spec.ints = {{"kind", {static_cast<int64_t>(ReduceKind::Sum)}},
+               {"dims", dims}};
   return spec;
 }
 

@@ -10,7 +10,7 @@ zero.mesh @mesh <data = 1> stage 0 order "1f1b"
 
 // -----
 
-// expected-error@+1 {{has the order "zigzag", wanted "gpipe", "1f1b" or "interleaved"}}
+// expected-error@+1 {{has the order "zigzag", wanted one of 1f1b, gpipe, interleaved}}
 zero.mesh @mesh <pipe = 2, data = 1> stage 0 order "zigzag"
 
 // -----

@@ -4,7 +4,7 @@ include "zero/Dialect/NN/NNSignature.td"
 def Test_ScaleOp : NN_SignedOp<"scale",
     [Floats<"x", "r..,n", "", "&">, Indices<"ids", "r..">,
      OptionalFloats<"bias", "n", "+">],
-    [Flag<"fast">, Real<"eps", ">=0">, Ints<"steps", "[r]>=1">, Present<"bias">],
+    [Flag<"fast">, Real<"eps", ">=0">, Ints<"steps", "[r]>=1">],
     [Statistics<"mean", "r..">, Elements<"y", "r..,n">],
     "parallel r, linear x"> {
   let summary = "Scale";
@@ -14,10 +14,3 @@ def Test_ScaleOp : NN_SignedOp<"scale",
 def Test_DrawOp : NN_SignedOp<"draw", [], [], [Floats<"y", "..">], ""> {
   let summary = "Draw";
 }
-
-#ifdef ABSENT
-def Test_AbsentOp : NN_SignedOp<"absent", [Floats<"x", "n">], [Present<"bias">],
-    [Floats<"y", "n">], ""> {
-  let summary = "Has no bias";
-}
-#endif

@@ -13,6 +13,14 @@
 #include "zero/Dialect/NN/NNDialect.h.inc"
 #include "zero/Dialect/NN/NNEnums.h.inc"
 
+#include "program/Enums.h"
+
+namespace mlir::nn {
+// `toRuntime` and `fromRuntime`: the only casts between the dialect's
+// enumerations and those of programs.
+#include "zero/Dialect/NN/RuntimeEnums.h.inc"
+} // namespace mlir::nn
+
 #define GET_ATTRDEF_CLASSES
 #include "zero/Dialect/NN/NNAttrs.h.inc"
 

@@ -4,6 +4,7 @@
 
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
+include "zero/Dialect/NN/NNEnums.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -82,29 +83,8 @@ def NN_AnyTensor : StaticShapeTensorOf<[NN_Element]>;
 //===----------------------------------------------------------------------===//
 
 // An attribute of these prints its own leading space: operations put `` before.
-def NN_GeluForm : I32EnumAttr<"GeluForm", "how gelu is computed", [
-    I32EnumAttrCase<"Exact", 0, "exact">,
-    I32EnumAttrCase<"Tanh", 1, "tanh">]> {
-  let genSpecializedAttr = 0;
-  let cppNamespace = "::mlir::nn";
-}
 def NN_GeluFormAttr : EnumAttr<NN_Dialect, NN_GeluForm, "gelu_form">;
-
-def NN_Reduction : I32EnumAttr<"Reduction", "what a reduction computes", [
-    I32EnumAttrCase<"Sum", 0, "sum">,
-    I32EnumAttrCase<"Max", 1, "max">,
-    I32EnumAttrCase<"Mean", 2, "mean">]> {
-  let genSpecializedAttr = 0;
-  let cppNamespace = "::mlir::nn";
-}
 def NN_ReductionAttr : EnumAttr<NN_Dialect, NN_Reduction, "reduction">;
-
-def NN_Scatter : I32EnumAttr<"Scatter", "what a scatter does with an element", [
-    I32EnumAttrCase<"Set", 0, "set">,
-    I32EnumAttrCase<"Max", 1, "max">]> {
-  let genSpecializedAttr = 0;
-  let cppNamespace = "::mlir::nn";
-}
 def NN_ScatterAttr : EnumAttr<NN_Dialect, NN_Scatter, "scatter">;
 
 //===----------------------------------------------------------------------===//
@@ -113,7 +93,8 @@ def NN_ScatterAttr : EnumAttr<NN_Dialect, NN_Scatter, "scatter">;
 
 defvar NN_Addend = DeclareOpInterfaceMethods<AddendOpInterface>;
 defvar NN_Combined = DeclareOpInterfaceMethods<CombinedOpInterface>;
-/// Its results are terms where it is computed of ranges.
+/// An operation whose results, computed for a range of the combined factor, are
+/// terms of a sum over the ranks.
 defvar NN_CombinedBySum =
     DeclareOpInterfaceMethods<CombinedOpInterface, ["givesTerms"]>;
 defvar NN_CountedMean = DeclareOpInterfaceMethods<CountedMeanOpInterface>;
@@ -122,9 +103,10 @@ defvar NN_Differentiable =
 defvar NN_Elementwise = DeclareOpInterfaceMethods<ElementwiseOpInterface>;
 defvar NN_Epilogue = DeclareOpInterfaceMethods<EpilogueOpInterface>;
 defvar NN_Factors = DeclareOpInterfaceMethods<FactorOpInterface>;
-/// Faster where what is padded is a multiple, or told how many indices count.
+/// An operation that is faster if padded dimensions are multiples.
 defvar NN_GainsFromPadding =
     DeclareOpInterfaceMethods<PaddableOpInterface, ["gainsFromPadding"]>;
+/// An operation with an attribute that says how many indices are no padding.
 defvar NN_CountsUnpadded =
     DeclareOpInterfaceMethods<PaddableOpInterface, ["getPadded", "setPadded"]>;
 defvar NN_Shared = DeclareOpInterfaceMethods<SharedOpInterface>;

@@ -7,7 +7,7 @@ include "zero/Dialect/NN/NNSignature.td"
 def NN_DispatchOp : NN_SignedOp<"dispatch",
     [Floats<"rows", "t,w">, Indices<"ids", "t,k">,
      OptionalIndices<"first", "">],
-    [Int<"experts", ">=1">, Present<"first">],
+    [Int<"experts", ">=1">],
     [Floats<"sorted", "s,w">, Indices<"places", "t,k">,
      Indices<"offsets", "e">],
     "parallel w, combined e, own t s", [NN_Differentiable, NN_Combined]> {
@@ -42,7 +42,7 @@ def NN_DispatchOp : NN_SignedOp<"dispatch",
 def NN_CapacityDispatchOp : NN_SignedOp<"capacity_dispatch",
     [Floats<"rows", "t,w">, Indices<"ids", "t,k">,
      OptionalIndices<"order", "t.k">],
-    [Present<"order">],
+    [],
     [Floats<"sorted", "e,c,w">, Indices<"places", "t,k">, Indices<"counts", "e">],
     "parallel w, own t c", [NN_Differentiable]> {
   let summary = "Bring rows to their experts, each of which has as many places";
@@ -72,7 +72,7 @@ def NN_CapacityDispatchOp : NN_SignedOp<"capacity_dispatch",
 def NN_CombineOp : NN_SignedOp<"combine",
     [Floats<"rows", "s,w">, Indices<"places", "t,k">,
      OptionalFloats<"weights", "t,k">],
-    [Present<"weights">],
+    [],
     [Floats<"y", "t,w">],
     "parallel t w, own s", [NN_Differentiable]> {
   let summary = "Add up what experts have made of each row";
@@ -97,7 +97,7 @@ def NN_CombineOp : NN_SignedOp<"combine",
 def NN_CombineGradOp : NN_SignedOp<"combine_grad",
     [Floats<"dy", "t,w">, Floats<"rows", "s,w">, Indices<"places", "t,k">,
      OptionalFloats<"weights", "t,k">],
-    [Present<"weights">],
+    [],
     [Floats<"drows", "s,w">, OptionalFloats<"dweights", "t,k">],
     "sum t w, own s"> {
   let summary = "The gradient of `nn.combine`";

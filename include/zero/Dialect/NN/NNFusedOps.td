@@ -7,7 +7,7 @@ include "zero/Dialect/NN/NNSignature.td"
 def NN_LinearAddOp : NN_SignedOp<"linear_add",
     [Floats<"x", "r..,k">, Floats<"w", "k,n", "", "~transposed">,
      Floats<"c", "r..,n", "+">, OptionalFloats<"bias", "n", "+">],
-    [Flag<"transposed">, Present<"bias">],
+    [Flag<"transposed">],
     [Floats<"y", "r..,n">],
     "parallel r n, sum k, linear x w"> {
   let summary = "nn.linear and an addition in one kernel";
@@ -33,7 +33,7 @@ def NN_LinearAddOp : NN_SignedOp<"linear_add",
 def NN_LinearGeluOp : NN_SignedOp<"linear_gelu",
     [Floats<"x", "r..,k">, Floats<"w", "k,n", "", "~transposed">,
      OptionalFloats<"bias", "n">],
-    [Flag<"transposed">, Present<"bias">],
+    [Flag<"transposed">],
     [Floats<"y", "r..,n">, OptionalFloats<"h", "r..,n">],
     "parallel r n"> {
   let summary = "nn.linear and the tanh form of nn.gelu in one kernel";
@@ -119,8 +119,8 @@ def NN_LinearCrossEntropyOp : NN_SignedOp<"linear_cross_entropy",
     [Floats<"x", "r..,k">, Floats<"w", "k,n", "", "~transposed">,
      Indices<"targets", "r..">, OptionalFloats<"bias", "n">],
     [Flag<"transposed">, Int<"chunk", ">=1">, Flag<"sum">,
-     NN_Attribute<"ignore_index", "int?", DefaultValuedAttr<I64Attr, "-100">>,
-     OptionalInt<"classes">, Present<"bias">],
+     IgnoreIndex,
+     OptionalInt<"classes">],
     [Statistics<"loss", "">],
     "combined n, sum r?sum"> {
   let summary = "nn.linear and nn.cross_entropy, some rows at a time";
@@ -155,8 +155,8 @@ def NN_LinearCrossEntropyGradOp : NN_SignedOp<"linear_cross_entropy_grad",
      Floats<"w", "k,n", "", "~transposed">, Indices<"targets", "r..">,
      OptionalFloats<"bias", "n">],
     [Flag<"transposed">, Int<"chunk", ">=1">, Flag<"sum">,
-     NN_Attribute<"ignore_index", "int?", DefaultValuedAttr<I64Attr, "-100">>,
-     OptionalInt<"classes">, Present<"bias">],
+     IgnoreIndex,
+     OptionalInt<"classes">],
     [Statistics<"loss", "">, Floats<"dx", "r..,k">,
      Floats<"dw", "k,n", "", "~transposed">, OptionalFloats<"db", "n">],
     "combined n, sum r?sum"> {
@@ -194,8 +194,8 @@ def NN_LinearPartialCrossEntropyOp : NN_SignedOp<"linear_partial_cross_entropy",
      Indices<"targets", "r..">, Indices<"first", "">,
      OptionalFloats<"bias", "n">],
     [Flag<"transposed">, Int<"chunk", ">=1">, Flag<"sum">,
-     NN_Attribute<"ignore_index", "int?", DefaultValuedAttr<I64Attr, "-100">>,
-     Int<"classes", ">=1">, Present<"bias">],
+     IgnoreIndex,
+     Int<"classes", ">=1">],
     [Statistics<"loss", "">, Statistics<"lse", "r..">],
     "combined n, sum r?sum"> {
   let summary = "nn.linear and nn.partial_cross_entropy, some rows at a time";
@@ -227,8 +227,8 @@ def NN_LinearPartialCrossEntropyGradOp
      Indices<"first", "">, Statistics<"lse", "r..">,
      OptionalFloats<"bias", "n">],
     [Flag<"transposed">, Int<"chunk", ">=1">, Flag<"sum">,
-     NN_Attribute<"ignore_index", "int?", DefaultValuedAttr<I64Attr, "-100">>,
-     Int<"classes", ">=1">, Present<"bias">],
+     IgnoreIndex,
+     Int<"classes", ">=1">],
     [Floats<"dx", "r..,k">, Floats<"dw", "k,n", "", "~transposed">,
      OptionalFloats<"db", "n">],
     "combined n, sum r?sum"> {

@@ -38,18 +38,18 @@ def NN_GatherOp : NN_SignedOp<"gather",
 def NN_ScatterAddOp : NN_SignedOp<"scatter_add",
     [Floats<"x", "o..dim,q,i..">, Indices<"ids", "o..dim,q,i..?">,
      OptionalFloats<"init", "o..dim,p@rows,i..", "+">],
-    [Int<"dim">, Range<"rows">, Present<"init">],
+    [Int<"dim">, Range<"rows">],
     [Floats<"y", "o..dim,p@rows,i..">],
     "parallel o i, sum q, linear x",
     [NN_Differentiable, RowBlockOpInterface, AccumulatingOpInterface]> {
   let summary = "Add elements up at given positions along a dimension";
   let text = [{
     An element of the result is the sum of those elements of `x` whose position it
-    is, in the order of k, in f32, rounded once: equal inputs give equal bits. With
-    `init` the sum starts from its element. Positions are given as those of
-    `nn.gather` are, of elements or of rows; one outside [0, size of `dim`) is an
-    error at run time. With `dim` 0, `rows` gives a block [begin, end) of the
-    result; positions outside add to other blocks.
+    is, in the order of k, in f32, rounded once: equal inputs give bitwise equal
+    results. With `init` the sum starts from its element. Positions are given as
+    those of `nn.gather` are, of elements or of rows; one outside [0, size of
+    `dim`) is an error at run time. With `dim` 0, `rows` gives a block [begin, end)
+    of the result; positions outside add to other blocks.
   }];
   let details = [{
     ```mlir
@@ -68,7 +68,7 @@ def NN_ScatterAddOp : NN_SignedOp<"scatter_add",
 def NN_ScatterOp : NN_SignedOp<"scatter",
     [Elements<"x", "o..dim,q,i..">, Indices<"ids", "o..dim,q,i..?">,
      Elements<"into", "o..dim,p,i..">],
-    [NN_Attribute<"kind", "int>=0<2", NN_ScatterAttr>, Int<"dim">],
+    [Kind<"kind", NN_ScatterAttr, NN_Scatter>, Int<"dim">],
     [Elements<"y", "o..dim,p,i..">],
     "parallel o i", [NN_Differentiable], NN_DescribesKernel> {
   let summary = "Set elements at given positions, or take the largest there";
@@ -156,8 +156,9 @@ def NN_CumsumOp : NN_SignedOp<"cumsum",
   }];
 }
 
-// Of the generator a number takes 15 operations, then a root, a logarithm, a sine
-// or cosine and their products. Whole, as dropout is.
+// The work of a number is 15 operations of the generator, then a root, a
+// logarithm, a sine or cosine and their products. The factors are whole, as those
+// of dropout.
 def NN_RandomNormalOp : NN_SignedOp<"random_normal",
     [],
     [DrawId<"id">],
@@ -184,7 +185,7 @@ def NN_RandomNormalOp : NN_SignedOp<"random_normal",
   let assemblyFormat = "`id` $id attr-dict `:` type($y)";
 }
 
-// Of the generator a number takes 15 operations, and two more.
+// The work of a number is 15 operations of the generator, and two more.
 def NN_RandomUniformOp : NN_SignedOp<"random_uniform",
     [],
     [DrawId<"id">],

@@ -7,7 +7,7 @@ include "zero/Dialect/NN/NNSignature.td"
 def NN_LinearOp : NN_SignedOp<"linear",
     [Floats<"x", "r..,k">, Floats<"w", "k,n", "", "~transposed">,
      OptionalFloats<"bias", "n", "+">],
-    [Flag<"transposed">, Present<"bias">],
+    [Flag<"transposed">],
     [Floats<"y", "r..,n">],
     "parallel r n, sum k, linear x w",
     [DeclareOpInterfaceMethods<AddendOpInterface, ["keepsBits"]>,
@@ -41,10 +41,10 @@ def NN_MatmulOp : NN_SignedOp<"matmul",
     [NN_Differentiable, NN_GainsFromPadding, RowBlockOpInterface]> {
   let summary = "Multiply matrices, one pair a batch";
   let text = [{
-    `c[.., m, n] = sum over k of a[.., m, k] b[.., k, n]`. `a` is stored as
-    [.., K, M] with `transpose_a`, `b` as [.., N, K] with `transpose_b`. `rows`
-    gives a block [begin, end) of the rows of a matrix, which is no batch, with
-    their bits in the whole product.
+    `c[.., m, n] = sum over k of a[.., m, k] b[.., k, n]`. `a` is stored as [..,
+    K, M] with `transpose_a`, `b` as [.., N, K] with `transpose_b`. `rows` gives
+    a block [begin, end) of the rows of a matrix, which is no batch, bitwise
+    equal to these rows of the whole product.
   }];
   let details = [{
     ```mlir

@@ -34,7 +34,7 @@ def NN_BroadcastOp : NN_SignedOp<"broadcast",
 
 def NN_ReduceOp : NN_SignedOp<"reduce",
     [Floats<"x", "..">],
-    [NN_Attribute<"kind", "int>=0<3", NN_ReductionAttr>, Ints<"dims">],
+    [Kind<"kind", NN_ReductionAttr, NN_Reduction>, Ints<"dims">],
     [Floats<"y", "..">], "",
     [NN_CombinedBySum, NN_Differentiable, NN_Epilogue, NN_Factors,
      CheapInFloat32],

@@ -18,6 +18,7 @@ class NN_Tensor<string theName, string theElement, string theDimensions,
                 string marks, string tail, TypeConstraint theConstraint> {
   string name = theName;
   TypeConstraint constraint = theConstraint;
+  bit isOptional = !ne(!find(marks, "?"), -1);
   string text =
       theName # marks # ":" # theElement # "[" # theDimensions # "]" # tail;
 }
@@ -55,19 +56,23 @@ class NN_Attribute<string theName, string kind, Attr theConstraint,
   bit isOwn = theIsOwn;
   string text = theName # ":" # kind;
 }
+/// A case of an enumeration that the kernel knows, by its number.
+class Kind<string name, Attr attribute, Zero_RuntimeEnumBase cases>
+    : NN_Attribute<name, "int>=0<" # !size(cases.runtimeCases), attribute>;
 class Flag<string name> : NN_Attribute<name, "flag", UnitAttr>;
 class Int<string name, string bounds = "">
     : NN_Attribute<name, "int" # bounds, I64Attr>;
 class OptionalInt<string name, string bounds = "">
     : NN_Attribute<name, "int" # bounds # "?", OptionalAttr<I64Attr>>;
-/// What tells the random numbers of one operation from another's: 32 bits.
+/// A number of 32 bits that tells the random numbers of one operation from
+/// those of another.
 class DrawId<string name> : Int<name, ">=0<4294967296">;
 class OptionalDrawId<string name> : OptionalInt<name, ">=0<4294967296">;
 class Ints<string name, string bounds = "">
     : NN_Attribute<name, "ints" # bounds, DenseI64ArrayAttr>;
 class Range<string name>
     : NN_Attribute<name, "range?", OptionalAttr<DenseI64ArrayAttr>>;
-/// Kernels compute with it in f32.
+/// A real number that kernels compute with in f32.
 def NN_Real : ConfinedAttr<F64Attr, [AttrConstraint<
     CPred<"std::abs(::llvm::cast<::mlir::FloatAttr>($_self).getValueAsDouble()) <= "
           "std::numeric_limits<float>::max()">,
@@ -76,7 +81,11 @@ class Real<string name, string bounds = "">
     : NN_Attribute<name, "real" # bounds, NN_Real>;
 class OptionalReal<string name, string bounds = "">
     : NN_Attribute<name, "real" # bounds # "?", OptionalAttr<NN_Real>>;
-/// Whether an optional tensor is there.
+/// Which class of targets does not count, if any does not: as in PyTorch, -100 where
+/// none is given.
+def IgnoreIndex
+    : NN_Attribute<"ignore_index", "int?", DefaultValuedAttr<I64Attr, "-100">>;
+/// Whether an optional operand is there. Each has one, behind all other attributes.
 class Present<string tensor>
     : NN_Attribute<tensor, "flag", UnitAttr, /*isOwn=*/false>;
 
@@ -87,7 +96,7 @@ class NN_SignedOp<string mnemonic, list<NN_Tensor> theOperands,
                   list<NN_Tensor> theResults, string kinds,
                   list<Trait> traits = [], Trait kernel = KernelOpInterface>
     : NN_Op<mnemonic, !listconcat([kernel], traits)> {
-  /// What the page says in front of the signature, and behind it.
+  /// The description in front of the signature, and the one behind it.
   string text = "";
   string details = "";
   /// The work: fields of zrt::KernelSchema behind `attributes`, as the file says
@@ -99,17 +108,12 @@ class NN_SignedOp<string mnemonic, list<NN_Tensor> theOperands,
   string tensorText = !interleave(
       !listconcat(!foreach(tensor, theOperands, tensor.text), ["->"],
                   !foreach(tensor, theResults, tensor.text)), " ");
+  list<NN_Attribute> attributes = !listconcat(theAttributes,
+      !foreach(tensor, !filter(each, theOperands, each.isOptional), Present<tensor.name>));
   string attributeText =
-      !interleave(!foreach(attribute, theAttributes, attribute.text), " ");
+      !interleave(!foreach(attribute, attributes, attribute.text), " ");
   string kindText = kinds;
-  list<NN_Attribute> own = !filter(attribute, theAttributes, attribute.isOwn);
-  list<NN_Attribute> unmatched = !filter(attribute, theAttributes,
-      !and(!not(attribute.isOwn),
-           !empty(!filter(tensor, !listconcat(theOperands, theResults),
-                          !eq(tensor.name, attribute.name)))));
-  assert !empty(unmatched), "nn." # mnemonic # " says that " #
-      !interleave(!foreach(attribute, unmatched, attribute.name), ", ") #
-      " may be absent, wanted a tensor of that name";
+  list<NN_Attribute> own = !filter(attribute, attributes, attribute.isOwn);
 
   let arguments = !con(
       !dag(ins, !foreach(tensor, theOperands, tensor.constraint),
@@ -119,7 +123,7 @@ class NN_SignedOp<string mnemonic, list<NN_Tensor> theOperands,
   let results = !dag(outs, !foreach(tensor, theResults, tensor.constraint),
                      !foreach(tensor, theResults, tensor.name));
   let description = text # "\n    Signature: `" # tensorText # "`" #
-      !if(!empty(theAttributes), "", ", `" # attributeText # "`") # "\n" #
+      !if(!empty(attributes), "", ", `" # attributeText # "`") # "\n" #
       details;
   let hasVerifier = 1;
   let extraClassDefinition = [{

@@ -1,43 +1,13 @@
 //===- SharedEnums.td - enumerations of the program format ----------------===//
 //
-// Each record is the only list of its cases. zero-tblgen makes the runtime's
-// enumeration of it (program/Enums.h). Of those that the dialect has as well,
-// mlir-tblgen makes the dialect's, and zero-tblgen the conversions between the
-// two. The numbers are part of the program format: append only.
+// Those of the dialect `nn` are in NNEnums.td. The numbers are part of the program
+// format: append only.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_DIALECT_ZERO_SHAREDENUMS_TD
 #define ZERO_DIALECT_ZERO_SHAREDENUMS_TD
 
-include "mlir/IR/EnumAttr.td"
-
-/// `name` is the spelling in text, `comment` what the case is.
-class Zero_SharedCase<string symbol, int value, string name, string comment = "">
-    : I32EnumAttrCase<symbol, value, name> {
-  string documentation = comment;
-}
-
-/// What the runtime's header says of an enumeration, and its cases.
-class Zero_RuntimeEnumBase<string name, list<Zero_SharedCase> cases> {
-  string runtimeClass = name;
-  list<Zero_SharedCase> runtimeCases = cases;
-  string documentation;
-}
-
-/// An enumeration of the runtime, which the dialect spells in other ways.
-class Zero_RuntimeEnum<string name, string text, list<Zero_SharedCase> cases>
-    : Zero_RuntimeEnumBase<name, cases> {
-  let documentation = text;
-}
-
-/// An enumeration of both: `name` is the dialect's class, `runtime` that in the
-/// namespace zrt.
-class Zero_SharedEnum<string name, string runtime, string summary,
-                      list<Zero_SharedCase> cases>
-    : I32EnumAttr<name, summary, cases>, Zero_RuntimeEnumBase<runtime, cases> {
-  let cppNamespace = "::mlir::zero";
-  let documentation = summary;
-}
+include "zero/Dialect/Zero/SharedEnum.td"
 
 def Zero_Arena : Zero_SharedEnum<"ArenaKind", "Arena",
     "a kind of memory", [
@@ -155,5 +125,18 @@ def Zero_LossScaleKind : Zero_RuntimeEnum<"LossScaleKind", "What changes the sca
   Zero_SharedCase<"None", 0, "none", "there is none: it is 1">,
   Zero_SharedCase<"Static", 1, "static", "nothing">,
   Zero_SharedCase<"Dynamic", 2, "dynamic", "overflows, and updates without one">]>;
+
+def Zero_PassOrder : Zero_RuntimeEnum<"PassOrder", [{
+    The order in which a stage of a pipeline makes the passes of micro-batches.
+  }], [
+  Zero_SharedCase<"OneForwardOneBackward", 0, "1f1b", "a backward pass as soon as it can be">,
+  Zero_SharedCase<"Gpipe", 1, "gpipe", "all forward passes first">,
+  Zero_SharedCase<"Interleaved", 2, "interleaved", "as 1f1b, where each stage has several groups of layers">]>;
+
+def Zero_DropOrder : Zero_RuntimeEnum<"DropOrder", [{
+    Which choices of an expert find no place where there are too few.
+  }], [
+  Zero_SharedCase<"Position", 0, "position", "the last ones, second choices before first ones">,
+  Zero_SharedCase<"Probability", 1, "probs", "those of the least weight">]>;
 
 #endif // ZERO_DIALECT_ZERO_SHAREDENUMS_TD

@@ -60,9 +60,8 @@ def Zero_MeshOp : Zero_Op<"mesh", [Symbol]> {
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The orders of passes.
-    static constexpr ::llvm::StringLiteral kGpipe = "gpipe", kOneForwardOneBackward = "1f1b",
-        kInterleaved = "interleaved";
+    /// The order of passes; nothing where there is none of that name.
+    std::optional<::zrt::PassOrder> getPassOrder();
     ::llvm::LogicalResult verifyStage();
     ::mlir::zero::AxesAttr getCutAxes() { return getCutAttr() ? getCutAttr() : getAxes().getStateAxes(); }
   }];
@@ -71,15 +70,14 @@ def Zero_MeshOp : Zero_Op<"mesh", [Symbol]> {
 def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "The layout of a flat group: members, offsets, padding, owners";
   let description = [{
-    The parameters of one optimizer group and compute type, one after the other
-    in a flat space of elements. `segments` are the boundaries of the units of
-    ownership: segment i is [segments[i], segments[i+1]), cut into equal slices,
-    slice r owned by rank r of a group. `over` names the axes over which gradients
-    are reduced, and `cut` those of them over which states are cut, all where it
-    is left out; `over n ranks` is `over <data = n>`. Ranks that differ in axes
-    that are not cut are replicas, which own the same slices. `parts` names the axes
-    over which the members themselves are cut: what a rank has of them, no other rank of
-    these axes has. The layout says how
+    The parameters of one optimizer group and compute type, one after the other in a
+    flat space of elements. `segments` are the boundaries of the units of ownership:
+    segment i is [segments[i], segments[i+1]), cut into equal slices, slice r owned by
+    rank r of a group. `over` names the axes over which gradients are reduced, and `cut`
+    those of them over which states are cut, all where it is left out; `over n ranks` is
+    `over <data = n>`. Ranks that differ in axes that are not cut are replicas, which
+    own the same slices. `parts` names the axes over which the members themselves are
+    cut: no two ranks of these axes have the same elements of them. The layout says how
     the segments came about:
 
     - `whole` (stage 0): buckets of all-reduces; every rank owns everything.
@@ -93,22 +91,23 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     A parameter whose gradient is made in blocks has a segment a block, without
     padding in between.
 
-    `stage` says which states are sharded: the optimizer's from 1, gradients from
-    2, parameters from 3. `states` are those of the optimizer, with their types,
-    the tier that they are in unless it is the device, and their places once
-    memory is planned; without the list, they are all on the device. `master` is
-    there when the compute type is 16-bit; with `split`, the master's upper half
-    is the bf16 parameter itself and only the lower 16 bits are kept, as
-    `remainder`. `parameters on host` says that slices of parameters are in host
-    memory, from where `zero.upload` brings them to gathers, and `parameters on file`
-    that they are in a file, from where `zero.read_parameters` brings them to host
-    memory. `quantized` says that a rank stores its slice of each parameter packed,
-    as `#zero.quantization` describes, from where gathers take it as it is. `errors` are what each step of an exchange with feedback keeps of this
-    rank's gradients: bf16, one for so many elements of the flat space as the list
-    says. `stages` are those of a pipeline that have the same partition: what is true of its
-    member is true of each. `wire` is the type in which gradients of a micro-batch travel
-    where it is not the compute type. `at` gives the places of parameters, gradients and
-    errors.
+    `stage` says which states are sharded: the optimizer's from 1, gradients from 2,
+    parameters from 3. `states` are those of the optimizer, with their types, the
+    tier that they are in unless it is the device, and their places once memory is
+    planned; without the list, they are all on the device. `master` is there when
+    the compute type is 16-bit; with `split`, the master's upper half is the bf16
+    parameter itself and only the lower 16 bits are kept, as `remainder`.
+    `parameters on host` says that slices of parameters are in host memory, from
+    where `zero.upload` brings them to gathers, and `parameters on file` that they
+    are in a file, from where `zero.read_parameters` brings them to host memory.
+    `quantized` says that a rank stores its slice of each parameter packed, as
+    `#zero.quantization` describes, from where gathers take it as it is. `errors`
+    are the quantization errors of this rank's gradients that each step of an
+    exchange with feedback keeps: bf16, one for so many elements of the flat space
+    as the list says. `stages` are those of a pipeline that have the same partition:
+    what is true of its member is true of each. `wire` is the type in which
+    gradients of a micro-batch travel where it is not the compute type. `at` gives
+    the places of parameters, gradients and errors.
 
     Constraints
     - (C1) segments begin at 0 and do not decrease; except in `whole`, each is a
@@ -159,8 +158,8 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Whether the norm of gradients counts it in stage `stage` of a pipeline: of
-    /// those that have it, the first.
+    /// Whether the norm of gradients counts the partition in stage `stage` of a
+    /// pipeline: only the first stage that has it counts it.
     bool isCountedIn(int64_t stage) { return !getStages() || getStages()->front() == stage; }
     /// Elements of the flat space, padding included.
     int64_t getFlatElements() { return getSegments().back(); }
@@ -172,14 +171,15 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     /// The axes of slices where they are not those of the mesh: of parameters that
     /// are cut themselves; else null.
     ::mlir::zero::AxesAttr getSliceAxes() { return getPartsAttr() ? getCut() : nullptr; }
-    /// Whether no gradient of it travels.
+    /// Whether no gradient of the partition travels.
     bool isSilent(::mlir::zero::TrainingAttr training) {
       return training.isSilent(getOver().getSize());
     }
     /// Ranks that own the same slice.
     int64_t getReplicas() { return getOver().getSize() / getSlices(); }
-    /// What makes a mean over ranks of reduced gradients: the ranks, times the
-    /// factors of the groups that reduce them where their sums are `prescaled`.
+    /// The number that reduced gradients are divided by for a mean over ranks:
+    /// the ranks, times the factors of the groups that reduce them if their
+    /// sums are `prescaled`.
     double getDivisor(bool prescaled);
     /// Neighbouring segments as ranges of at most `elements`, or of one segment
     /// where that has more; empty ranges are left out.
@@ -193,11 +193,12 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     ::mlir::zero::OptimizerAttrInterface getOptimizerInterface() {
       return ::llvm::cast<::mlir::zero::OptimizerAttrInterface>(*getOptimizer());
     }
-    /// The states of a trained partition with such parameters: what stands for
-    /// the f32 parameter, where that is 16-bit, and what the optimizer keeps.
+    /// The states of a trained partition with such parameters: the one that
+    /// stands for the f32 parameter, if parameters are 16-bit, and those that
+    /// the optimizer keeps.
     static ::llvm::SmallVector<::mlir::zero::OptimizerState>
     describeStates(::mlir::Type computeType, bool splitMaster, ::mlir::Attribute optimizer);
-    /// Those of this partition; none where it is not trained.
+    /// The states of this partition; none if it is not trained.
     ::llvm::SmallVector<::mlir::zero::OptimizerState> describeStates() {
       return describeStates(getComputeType(), getSplitMaster(), getOptimizer().value_or(nullptr));
     }
@@ -212,7 +213,7 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     auto getStateRange() { return getStateList().getAsRange<::mlir::zero::StateAttr>(); }
     /// The state of that name; null where there is none.
     ::mlir::zero::StateAttr findState(::llvm::StringRef name);
-    /// Of [begin, end), the elements that one rank owns.
+    /// The number of elements of [begin, end) that one rank owns.
     int64_t getOwnedElements(int64_t begin, int64_t end) {
       return (end - begin) / (hasShardedOptimizer() ? getSlices() : 1);
     }
@@ -226,23 +227,26 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     }
     /// Whether slices of parameters are in host memory.
     bool hasParametersOnHost() { return getParameterTier() == ::mlir::zero::MemoryTier::Host; }
-    /// Whether they are in a file.
+    /// Whether slices of parameters are in a file.
     bool hasParametersInFile() { return getParameterTier() == ::mlir::zero::MemoryTier::File; }
-    /// Whether they are in either, and the host updates them.
+    /// Whether slices of parameters are in host memory or in a file, so that
+    /// the host updates them.
     bool hasOffloadedParameters() { return getParameterTier() != ::mlir::zero::MemoryTier::Device; }
-    /// Of the buffers of an update of [begin, end), those that are in a file.
+    /// The buffers of an update of [begin, end) that are in a file.
     ::llvm::SmallVector<::mlir::zero::UpdateOperand> getOperandsInFile(int64_t begin, int64_t end);
-    /// What a rank owns of [begin, end), one element after the other.
+    /// The flat type of a rank's elements of [begin, end).
     ::mlir::RankedTensorType getOwnedType(int64_t begin, int64_t end, ::mlir::Type element) {
       return ::mlir::RankedTensorType::get({getOwnedElements(begin, end)}, element);
     }
-    /// The same of each buffer that is in a file.
+    /// The flat types of the buffers that are in a file, in an update of
+    /// [begin, end).
     ::llvm::SmallVector<::mlir::Type> getOwnedTypesInFile(int64_t begin, int64_t end);
     /// The tier of all states of [begin, end), that of parameters where there are none
     /// and parameters are not on the device; nothing where tiers differ or there is
     /// nothing.
     std::optional<::mlir::zero::MemoryTier> getStateTier(int64_t begin, int64_t end);
-    /// Where states stop being off the device: the device updates what follows.
+    /// The element behind the last one whose states are off the device: the
+    /// device updates the elements from there on.
     int64_t getHostEnd();
     /// [begin, end) in sub-groups: neighbouring segments of at most `elements` on
     /// one rank, or one segment where that has more.
@@ -268,7 +272,8 @@ def Zero_PartitionOp : Zero_Op<"partition", [Symbol, DeclareOpInterfaceMethods<S
     void setPlaces(::llvm::ArrayRef<::mlir::zero::AtAttr> places);
     /// The place of a parameter, or null where it is no member.
     ::mlir::zero::MemberAttr findMember(::llvm::StringRef parameter);
-    /// The same among members that touch [begin, end), found by their offsets.
+    /// The place of a parameter among the members that touch [begin, end),
+    /// found by their offsets; null if it is none of them.
     ::mlir::zero::MemberAttr findMemberIn(::llvm::StringRef parameter, int64_t begin, int64_t end);
     /// The segments that lie in [begin, end), without empty ones, in order.
     ::llvm::SmallVector<std::pair<int64_t, int64_t>> getSegmentsIn(int64_t begin, int64_t end);
@@ -291,12 +296,12 @@ include "zero/Dialect/Zero/ZeroCollectiveOps.td"
 def Zero_CarryOp : Zero_Op<"carry", [Zero_LinkEffects, Zero_PassesPending]> {
   let summary = "Leave a started operation running for another region";
   let description = [{
-    Names what was started in this region, so that another region waits for it
-    with `zero.carried`: the last reductions of a micro-batch run under the
-    update, gathers of updated parameters under the next forward. What the
-    operation borrows goes with it, until that wait. `zero-verify-schedule`
-    checks that every name is carried once and taken once, and that nothing is
-    in flight where it would be started again.
+    Names an operation that was started in this region, so that another region
+    waits for it with `zero.carried`: the last reductions of a micro-batch run
+    under the update, gathers of updated parameters under the next forward.
+    Values that the operation borrows stay borrowed until that wait.
+    `zero-verify-schedule` checks that every name is carried once and taken
+    once, and that nothing is in flight where it would be started again.
     Constraints: (C1) the pending was started in this region.
     ```mlir
     %p = zero.refresh @p0[0 to 12] : <>
@@ -376,9 +381,9 @@ def Zero_GradStatsOp : Zero_Op<"grad_stats", [Zero_StateEffects,
   let summary = "Found-inf and sum of squares of the owned gradients, in one read";
   let description = [{
     Looks at exponents for non-finite elements, not at the norm. With `ranges`,
-    reads of each partition the elements [begin, end) only; with `to`, adds what
-    it finds to what was found before: so that ranges are read as their
-    reductions end.
+    reads only the elements [begin, end) of each partition; with `to`, adds the
+    result to an earlier one, so that ranges can be read as their reductions
+    end.
     Constraints
     - (C1) `ranges` has a begin and an end for each partition, at segment
       boundaries.
@@ -395,7 +400,8 @@ def Zero_GradStatsOp : Zero_Op<"grad_stats", [Zero_StateEffects,
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::ArrayAttr":$partitions)>];
   let extraClassDeclaration = [{
-    /// What is read of the partition named by entry `index`: [first, second).
+    /// The elements [first, second) that are read of the partition named by
+    /// entry `index`.
     std::pair<int64_t, int64_t> getRange(unsigned index, PartitionOp partition);
   }];
 }
@@ -457,7 +463,7 @@ def Zero_UpdateOp : Zero_Op<"update", [Zero_StateEffects,
   let assemblyFormat = "$partition (`[` $begin^ `to` $end `]`)? `if` $verdict attr-dict";
   let builders = [OpBuilder<(ins "::mlir::StringRef":$partition, "::mlir::Value":$verdict)>];
   let extraClassDeclaration = [{
-    /// What is updated of `partition`: [first, second).
+    /// The elements [first, second) of `partition` that are updated.
     std::pair<int64_t, int64_t> getRange(PartitionOp partition) {
       return {getBegin().value_or(0), getEnd().value_or(partition.getFlatElements())};
     }
