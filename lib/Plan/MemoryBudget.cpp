@@ -10,12 +10,18 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-std::optional<int64_t> mlir::zero::parseBytes(StringRef text) {
+FailureOr<int64_t>
+mlir::zero::readBudget(StringRef option, StringRef text,
+                       function_ref<InFlightDiagnostic()> emitError) {
   uint64_t bytes = 0;
-  if (!zrt::readByteCount(text.trim().str(), bytes).empty() ||
-      bytes > uint64_t(1) << 62) // no arena is larger
-    return std::nullopt;
-  return static_cast<int64_t>(bytes);
+  if (text.empty())
+    return 0;
+  if (zrt::readByteCount(text.trim().str(), bytes).empty() &&
+      bytes <= uint64_t(1) << 62) // no arena is larger
+    return static_cast<int64_t>(bytes);
+  return emitError() << option << " '" << text
+                     << "' is no number of bytes above 0, such as 512MiB; "
+                        "units are B, KiB, MiB, GiB and TiB";
 }
 
 std::string mlir::zero::describeBytes(int64_t bytes) {

@@ -268,37 +268,26 @@ checkMachine(const TrainConfig &config,
   return emitError() << error;
 }
 
-/// Reads a limit of memory, which no configuration file has.
-template <typename Option>
-static LogicalResult readBudget(const Option &option, int64_t &budget,
-                                function_ref<InFlightDiagnostic()> emitError) {
-  if (option.empty())
-    return success();
-  std::optional<int64_t> bytes = parseBytes(option.getValue());
-  if (!bytes)
-    return emitError()
-           << option.getArgStr() << " '" << option.getValue()
-           << "' is no number of bytes above 0, such as 512MiB; units "
-              "are "
-           << kByteUnits;
-  budget = *bytes;
-  return success();
-}
-
 FailureOr<TrainConfig> ZeroPipelineOptions::resolve(ModuleOp module) const {
   if (failed(verifySizes(module)) || failed(verifyInputs(module)))
     return failure();
   // At the place of the module, which would be too long to be printed.
   auto emitError = [&] { return mlir::emitError(module.getLoc()); };
+  auto budgetOf = [&](const auto &option) {
+    return readBudget(option.getArgStr(), option.getValue(), emitError);
+  };
   FailureOr<TrainConfig> resolved = loadBase(*this, getGiven(), module);
   if (failed(resolved) ||
       failed(applyTarget(*this, module, *resolved, emitError)) ||
       failed(checkAlignment(*this, *resolved, emitError)) ||
-      failed(checkMachine(*resolved, emitError)) ||
-      failed(readBudget(memoryBudget, resolved->memoryBudget, emitError)) ||
-      failed(
-          readBudget(hostMemoryBudget, resolved->hostMemoryBudget, emitError)))
+      failed(checkMachine(*resolved, emitError)))
     return failure();
+  FailureOr<int64_t> budget = budgetOf(memoryBudget),
+                     hostBudget = budgetOf(hostMemoryBudget);
+  if (failed(budget) || failed(hostBudget))
+    return failure();
+  resolved->memoryBudget = *budget;
+  resolved->hostMemoryBudget = *hostBudget;
   resolved->keepTrivialCollectives = keepTrivialCollectives;
   return resolved;
 }

@@ -170,15 +170,13 @@ LogicalResult PlanMemory::checkAndReport(StepOp step,
   PlanSummary summary = summarizePlan(getOperation());
   if (report)
     remarkMemory(step, summary, bounds);
-  auto check = [&](StringRef text, MemoryTier tier) -> LogicalResult {
-    if (text.empty())
-      return success();
-    if (std::optional<int64_t> budget = parseBytes(text))
-      return checkMemoryBudget(step, summary, tier, *budget);
-    return emitError(step.getLoc())
-           << "'zero.step' op cannot be planned for the memory budget '" << text
-           << "'; wanted bytes above 0, such as 512MiB; units are "
-           << kByteUnits;
+  auto check = [&](const auto &option, MemoryTier tier) -> LogicalResult {
+    FailureOr<int64_t> budget =
+        readBudget(option.getArgStr(), option.getValue(),
+                   [&] { return emitError(step.getLoc()); });
+    if (failed(budget) || *budget == 0)
+      return budget;
+    return checkMemoryBudget(step, summary, tier, *budget);
   };
   return failure(failed(check(memoryBudget, MemoryTier::Device)) ||
                  failed(check(hostMemoryBudget, MemoryTier::Host)));

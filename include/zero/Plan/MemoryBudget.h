@@ -6,12 +6,10 @@
 
 namespace mlir::zero {
 
-/// The units that `parseBytes` reads, for messages.
-inline constexpr StringLiteral kByteUnits = "B, KiB, MiB, GiB and TiB";
-
-/// Reads a number of bytes as `zrt::readByteCount` does; nothing where `text`
-/// is none.
-std::optional<int64_t> parseBytes(StringRef text);
+/// Reads the bytes that `option` gives, as `zrt::readByteCount` does; 0 where
+/// `text` is empty. Fails, with an error, where it is no number of bytes.
+FailureOr<int64_t> readBudget(StringRef option, StringRef text,
+                              function_ref<InFlightDiagnostic()> emitError);
 
 /// "1536 bytes (1.50 KiB)"; small numbers without the second form.
 std::string describeBytes(int64_t bytes);
