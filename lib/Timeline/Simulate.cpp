@@ -11,10 +11,6 @@
 using namespace mlir;
 using namespace mlir::zero;
 
-StringRef mlir::zero::stringifyTimedRegion(TimedRegion region) {
-  return region == TimedRegion::Micro ? "micro" : "apply";
-}
-
 namespace {
 
 /// The queue of a stream: what was started on it and is not done.

@@ -46,13 +46,6 @@ size_t Store::countSegments(int64_t end) const {
   return llvm::lower_bound(boundaries, end) - boundaries.begin();
 }
 
-std::optional<size_t> Store::findSegment(int64_t begin, int64_t end) const {
-  size_t index = countSegments(begin);
-  bool isOne = index + 1 < boundaries.size() && boundaries[index] == begin &&
-               boundaries[index + 1] == end;
-  return isOne ? std::optional(index) : std::nullopt;
-}
-
 static LogicalResult reportMissing(PartitionOp partition, const Cell &cell,
                                    StringRef what) {
   return partition.emitOpError("elements [")

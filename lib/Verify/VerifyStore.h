@@ -38,8 +38,6 @@ struct Store {
   MutableArrayRef<Cell> range(int64_t begin, int64_t end);
   /// How many segments that are not empty begin before element `end`.
   size_t countSegments(int64_t end) const;
-  /// The number of the segment [begin, end); empty segments are not counted.
-  std::optional<size_t> findSegment(int64_t begin, int64_t end) const;
   LogicalResult verifyComplete(int64_t micros);
 };
 

@@ -1,14 +1,10 @@
 #include "communicator/Reduce.h"
 
+#include "program/Avx2.h"
 #include "program/Float16.h"
 
 #include <algorithm>
 #include <type_traits>
-
-#if defined(__x86_64__) && defined(__FLT16_MAX__)
-#define ZERO_HAVE_AVX2_PATH 1
-#define ZERO_AVX2 __attribute__((target("avx2,f16c")))
-#endif
 
 // Elements depend on their own place only, also where the output is a source:
 // without this, loops fall back to scalar code when it is.
@@ -140,12 +136,6 @@ template <class Type, class Op, bool scaled>
 ZERO_AVX2 void reduceAvx2(const void *const *sources, int ranks,
                           void *destination, size_t count) {
   reduceBlocks<Type, Op, scaled>(sources, ranks, destination, count);
-}
-
-bool hasAvx2() {
-  static const bool has =
-      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
-  return has;
 }
 #endif
 

@@ -1,7 +1,7 @@
 #include "io/SafeTensors.h"
 
+#include "io/StoredElements.h"
 #include "program/Nesting.h"
-#include "state/Elements.h"
 
 #include <nlohmann/json.hpp>
 

@@ -9,6 +9,9 @@
 
 namespace zrt {
 
+/// Elements that are in transit between a file and the arenas at once.
+inline constexpr uint64_t kPortion = uint64_t(1) << 18;
+
 /// Converts between f32 and a stored type: f32, f16 or bf16. A bf16 parameter
 /// that follows a master is rounded half away from zero, anything else to
 /// nearest even. u16, which is stored only, is the lower half of the bits.

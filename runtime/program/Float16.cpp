@@ -1,9 +1,5 @@
 #include "program/Float16.h"
-
-#if defined(__x86_64__) && defined(__FLT16_MAX__)
-#define ZERO_HAVE_AVX2_PATH 1
-#define ZERO_AVX2 __attribute__((target("avx2,f16c")))
-#endif
+#include "program/Avx2.h"
 
 namespace zrt {
 namespace {
@@ -51,12 +47,6 @@ struct NarrowF16Native {
 template <class Conversion, class From, class To>
 ZERO_AVX2 void convertAllAvx2(const From *from, To *to, size_t count) {
   convertAll<Conversion>(from, to, count);
-}
-
-bool hasAvx2() {
-  static const bool has =
-      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
-  return has;
 }
 
 template <class Portable, class Native, class From, class To>

@@ -13,9 +13,6 @@
 
 namespace zrt {
 
-/// Elements that are in transit at once.
-inline constexpr uint64_t kPortion = uint64_t(1) << 18;
-
 /// Runs `move`, which reads or writes memory. That of a file may fail, and does
 /// not know what is there: `describe` says it.
 template <typename Move, typename Describe>
@@ -63,7 +60,7 @@ void forEachShare(const Program &program, const Parameter &parameter,
                   bool sharded, int rank,
                   const std::function<void(const Piece &)> &body);
 
-/// The same in portions.
+/// Calls `body` as `forEachShare` does, with portions of the pieces.
 void forEachSharePortion(const Program &program, const Parameter &parameter,
                          bool sharded, int rank,
                          const std::function<void(const Piece &)> &body);

@@ -20,13 +20,12 @@ namespace mlir::zero {
 
 /// The regions of a program that an update runs.
 enum class TimedRegion { Micro, Apply };
-StringRef stringifyTimedRegion(TimedRegion region);
 
-/// One command of the timeline; times in seconds from its begin. A wait is on
-/// the compute stream and lasts while that does nothing.
+/// A command of the timeline; times in seconds from the timeline's begin. A
+/// wait is on the compute stream and lasts while that does nothing.
 struct TimelineEvent {
   const zrt::Command *command = nullptr;
-  /// What a wait is for.
+  /// The command that a wait is for.
   const zrt::Command *started = nullptr;
   zrt::Stream stream = zrt::Stream::Compute;
   TimedRegion region = TimedRegion::Micro;
@@ -34,7 +33,8 @@ struct TimelineEvent {
   double begin = 0, end = 0;
   /// When compute came to the command.
   double issued = 0;
-  /// What a kernel computes, and what it moves or what a collective spans.
+  /// The operations of a kernel, and the bytes that a kernel moves or a
+  /// collective spans.
   uint64_t flops = 0, bytes = 0;
 
   bool isWait() const { return command->opcode == zrt::Opcode::Wait; }
@@ -47,15 +47,15 @@ struct TimelineEvent {
   StringRef getLocation() const { return command->location; }
 };
 
-/// Two updates of one rank from a cold start. The second is what a run repeats:
-/// what the first left running is in it.
+/// Two updates of one rank from a cold start. A run repeats the second one: it
+/// includes operations that the first left running.
 struct Timeline {
   std::shared_ptr<const zrt::Program> program;
   /// In the order in which they begin.
   std::vector<TimelineEvent> events;
-  /// Where the second update begins and ends.
+  /// The seconds at which the second update begins and ends.
   double begin = 0, end = 0;
-  /// Of the second update: seconds in which compute waited, and in which each
+  /// Seconds of the second update in which compute waited, and in which each
   /// stream worked.
   double exposed = 0;
   std::array<double, zrt::kCountOf<zrt::Stream>> busy = {};
@@ -75,13 +75,13 @@ GroupSpan spanOf(const zrt::Program &program, uint32_t group,
 Timeline simulate(std::shared_ptr<const zrt::Program> program,
                   const CostModel &model);
 
-/// One run of a region of `program` by itself. What stages of a pipeline pass
-/// on takes no time here.
+/// Simulates one run of a region of `program` by itself. Transfers between
+/// stages of a pipeline take no time here.
 Timeline measureRegion(std::shared_ptr<const zrt::Program> program,
                        const zrt::Region &region, const CostModel &model);
 
-/// The same of a module that went through `zero-plan-memory`. Fails, with a
-/// message at the operation, where it cannot be translated to a program.
+/// Simulates a module that went through `zero-plan-memory`. Fails, with a
+/// message at the operation, if it cannot be translated to a program.
 FailureOr<Timeline> simulate(ModuleOp plannedModule, const Machine &machine);
 
 } // namespace mlir::zero
