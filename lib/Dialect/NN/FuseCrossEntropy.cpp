@@ -1,12 +1,16 @@
 //===- FuseCrossEntropy.cpp - losses without whole logits -----------------===//
 
 #include "zero/Dialect/NN/FuseCrossEntropy.h"
+
+#include "Types.h"
+
 #include "zero/Dialect/NN/NN.h"
 #include "zero/Dialect/NN/TensorForms.h"
 
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
+using nn::detail::typeOf;
 using namespace mlir::nn;
 
 namespace {
@@ -34,7 +38,7 @@ struct Loss {
   MatmulOp dw = {};
   Operation *view = nullptr; ///< of x, for dw
   ReduceOp db = {};          ///< null where the linear operation has no bias
-  /// What reads the loss before its gradient is made.
+  /// The readers of the loss in front of its gradient.
   llvm::SetVector<Operation *> late = {};
 
   /// Finds the operations of `loss`; says why they cannot become one, or
@@ -55,10 +59,6 @@ private:
 };
 
 } // namespace
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 //===----------------------------------------------------------------------===//
 // Rows in other shapes
@@ -82,7 +82,7 @@ static Value skipReshapes(Value value) {
   return value;
 }
 
-/// What reads `value` in whatever shape.
+/// Adds the operations that read `value`, also in another shape.
 static void findReaders(Value value, SmallVectorImpl<Operation *> &readers) {
   for (Operation *user : value.getUsers())
     if (reshapesRows(user))
@@ -172,8 +172,9 @@ std::string Loss::findReadersOfGradient() {
   return "";
 }
 
-/// One operation stands where the gradient does. What reads its loss before
-/// goes behind it, unless the gradient is made of that.
+/// Checks that the fused operation can stand in the gradient's place: readers
+/// of the loss in front of it move behind it, unless the gradient depends on
+/// them.
 std::string Loss::checkPlace() {
   if (partial)
     return "";

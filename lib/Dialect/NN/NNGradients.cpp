@@ -7,6 +7,8 @@
 
 #include "Types.h"
 
+#include "zero/Dialect/NN/TensorForms.h"
+
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -38,24 +40,6 @@ static void takeResults(Operation *grad, ArrayRef<bool> wanted,
 // linear, matmul
 //===----------------------------------------------------------------------===//
 
-/// A view of `value` as a matrix: leading dimensions become rows.
-static Value asMatrix(OpBuilder &builder, Location loc, Value value) {
-  RankedTensorType type = typeOf(value);
-  int64_t rank = type.getRank();
-  if (rank == 2)
-    return value;
-  if (rank == 1) {
-    auto matrix =
-        RankedTensorType::get({1, type.getDimSize(0)}, type.getElementType());
-    return tensor::ExpandShapeOp::create(
-        builder, loc, matrix, value, ArrayRef<ReassociationIndices>{{0, 1}});
-  }
-  ReassociationIndices rows =
-      llvm::to_vector<2>(llvm::seq<int64_t>(0, rank - 1));
-  return tensor::CollapseShapeOp::create(
-      builder, loc, value, ArrayRef<ReassociationIndices>{rows, {rank - 1}});
-}
-
 LogicalResult LinearOp::buildGradient(OpBuilder &builder,
                                       ArrayRef<Value> resultGradients,
                                       ArrayRef<bool> wanted,
@@ -68,8 +52,8 @@ LogicalResult LinearOp::buildGradient(OpBuilder &builder,
                                     getW(), /*bias=*/Value(),
                                     /*transposed=*/!getTransposed());
   if (wanted[1]) {
-    Value rows = asMatrix(builder, getLoc(), getX());
-    Value columns = asMatrix(builder, getLoc(), dy);
+    Value rows = buildMatrix(builder, getLoc(), getX());
+    Value columns = buildMatrix(builder, getLoc(), dy);
     if (getTransposed())
       std::swap(rows, columns);
     gradients[1] =

@@ -1,21 +1,20 @@
 //===- NNPadding.cpp - what operations make of padded operands ------------===//
 
+#include "Types.h"
+
 #include "zero/Dialect/NN/NN.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
+using nn::detail::typeOf;
 using namespace mlir::nn;
 using zero::PaddableOpInterface;
 using zero::PaddedDim;
 
-/// What else is padded: a list of it, or nothing where padding cannot be.
+/// The dimensions that are padded as well; nothing if padding is impossible.
 using Padded = std::optional<SmallVector<PaddedDim>>;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 static int64_t lastDim(Value value) { return typeOf(value).getRank() - 1; }
 

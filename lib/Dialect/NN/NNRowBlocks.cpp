@@ -12,23 +12,12 @@ using namespace mlir;
 using namespace mlir::nn;
 using namespace mlir::nn::detail;
 
-/// A view of `value` whose leading dimensions are rows.
-static Value asMatrix(OpBuilder &builder, Location loc, Value value) {
-  RankedTensorType type = typeOf(value);
-  int64_t width = type.getShape().back();
-  ImplicitLocOpBuilder at(loc, builder);
-  return buildReshape(
-      at, value,
-      type.clone(
-          {ShapedType::getNumElements(type.getShape().drop_back()), width}));
-}
-
-/// Of rows [begin, end) if there are some, else of all.
+/// Builds the given range of rows of the gradient, or all rows without a range.
 static Value buildWeightGradient(OpBuilder &builder, LinearWeightGradOp op,
                                  RankedTensorType type,
                                  DenseI64ArrayAttr rows) {
-  Value left = asMatrix(builder, op.getLoc(), op.getX());
-  Value right = asMatrix(builder, op.getLoc(), op.getDy());
+  Value left = buildMatrix(builder, op.getLoc(), op.getX());
+  Value right = buildMatrix(builder, op.getLoc(), op.getDy());
   if (op.getTransposed())
     std::swap(left, right);
   return MatmulOp::create(builder, op.getLoc(), type, left, right,

@@ -95,6 +95,20 @@ SmallVector<Value> mlir::nn::buildSplit(ImplicitLocOpBuilder &b, Value value,
   return llvm::to_vector_of<Value>(split.getResults());
 }
 
+Value mlir::nn::buildMatrix(OpBuilder &builder, Location loc, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  const int64_t rank = type.getRank();
+  if (rank == 2)
+    return value;
+  if (rank == 1)
+    return tensor::ExpandShapeOp::create(
+        builder, loc, type.clone({1, type.getDimSize(0)}), value,
+        ArrayRef<ReassociationIndices>{{0, 1}});
+  auto rows = llvm::to_vector<2>(llvm::seq<int64_t>(rank - 1));
+  return tensor::CollapseShapeOp::create(
+      builder, loc, value, ArrayRef<ReassociationIndices>{rows, {rank - 1}});
+}
+
 Value mlir::nn::buildSplat(OpBuilder &builder, Location loc, Value scalar,
                            RankedTensorType type) {
   return buildBroadcast(builder, loc, scalar, {}, type);
@@ -209,7 +223,7 @@ private:
   }
 
   ImplicitLocOpBuilder b;
-  /// Of a scalar: the tensor of rank 0 that holds it.
+  /// The tensors of rank 0 that hold scalars.
   DenseMap<Value, Value> tensors;
   SmallVector<Operation *> dead;
 };
@@ -382,7 +396,7 @@ LogicalResult Rewriting::run(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block))
     if (failed(visit(op)))
       return failure();
-  // What still has a use was read by an operation that is not rewritten.
+  // An operation that still has uses is read by one that is not rewritten.
   for (Operation *op : llvm::reverse(dead))
     if (isOpTriviallyDead(op))
       op->erase();

@@ -1,5 +1,7 @@
 //===- UpstreamFactors.cpp - factors of upstream's operations -------------===//
 
+#include "Types.h"
+
 #include "zero/Dialect/NN/NN.h"
 #include "zero/Interfaces/Factors.h"
 
@@ -8,16 +10,13 @@
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
+using nn::detail::typeOf;
 using zero::FactorOpInterface;
 using zrt::FactoredDim;
 using zrt::FactorKind;
 using zrt::Factors;
 
 namespace {
-
-RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 /// Lets the last factor be told by an entry of an attribute of `op`.
 void addAttribute(Factors &factors, StringAttr name, int64_t index) {
@@ -29,7 +28,7 @@ void addAttribute(Factors &factors, StringAttr name, int64_t index) {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-/// What becomes of a term of a sum, given as an operand.
+/// The way in which an operation treats an operand that is a term of a sum.
 enum class Term { None, Linear, Addend };
 
 template <typename Op, Term... terms>
