@@ -36,10 +36,10 @@ zero.step @joint(%x: !qkv {zero.input = "x"}, %h: tensor<2x16x6x8xf32>, %l: tens
 }
 
 // What is read before it is rotated, rotated by other angles or read whole, heads
-// that are no neighbours, and parts of heads stay.
+// that are no neighbours, parts of heads, and one head of each part stay.
 // CHECK-LABEL: zero.step @apart
 // CHECK-NOT: heads [
-zero.step @apart(%x: !qkv {zero.input = "x"}, %y: !qkv, %z: tensor<2x16x6x8xf32>, %w: tensor<2x16x6x8xf32>, %u: tensor<2x16x44xf32>, %l: tensor<f32>) {
+zero.step @apart(%x: !qkv {zero.input = "x"}, %y: !qkv, %z: tensor<2x16x6x8xf32>, %w: tensor<2x16x6x8xf32>, %u: tensor<2x16x44xf32>, %v: tensor<2x16x24xf32>, %l: tensor<f32>) {
   %a, %b, %c = nn.split %x dim 2 sizes [32, 8, 8] : (!qkv) -> (tensor<2x16x32xf32>, tensor<2x16x8xf32>, tensor<2x16x8xf32>)
   %bh = tensor.expand_shape %b [[0], [1], [2, 3]] output_shape [2, 16, 1, 8] : tensor<2x16x8xf32> into !k
   %br = nn.rotary %bh theta 10000.0 : !k
@@ -62,5 +62,11 @@ zero.step @apart(%x: !qkv {zero.input = "x"}, %y: !qkv, %z: tensor<2x16x6x8xf32>
   %n, %o = nn.split %u dim 2 sizes [12, 32] : (tensor<2x16x44xf32>) -> (tensor<2x16x12xf32>, tensor<2x16x32xf32>)
   %oh = tensor.expand_shape %o [[0], [1], [2, 3]] output_shape [2, 16, 4, 8] : tensor<2x16x32xf32> into !q
   %or = nn.rotary %oh theta 100.0 : !q
+
+  %p, %q, %r = nn.split %v dim 2 sizes [8, 8, 8] : (tensor<2x16x24xf32>) -> (tensor<2x16x8xf32>, tensor<2x16x8xf32>, tensor<2x16x8xf32>)
+  %ph = tensor.expand_shape %p [[0], [1], [2, 3]] output_shape [2, 16, 1, 8] : tensor<2x16x8xf32> into !k
+  %qh = tensor.expand_shape %q [[0], [1], [2, 3]] output_shape [2, 16, 1, 8] : tensor<2x16x8xf32> into !k
+  %pr = nn.rotary %ph theta 100.0 : !k
+  %qr = nn.rotary %qh theta 100.0 : !k
   zero.yield %l : tensor<f32>
 }

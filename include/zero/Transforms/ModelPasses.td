@@ -316,7 +316,7 @@ def CheckpointActivations : Pass<"zero-checkpoint-activations", "::mlir::ModuleO
     stage 3 gathers for them as for any use.
 
     - Needs: `zero-differentiate` ran, and `zero-outline-elementwise`: kernels
-      are copied whole, so that recomputed values have the bits of the first
+      are copied whole, so that recomputed values are bitwise equal to the first
       ones. Before any collective, so that all stages recompute the same.
     - Leaves: the same values, and fewer of them alive at once.
     - Not done here: operations with effects or regions are not recomputed, nor
@@ -362,9 +362,11 @@ def JoinRotary : Pass<"zero-join-rotary", "::mlir::ModuleOp"> {
     features of heads side by side.
 
     - Needs: before `zero-differentiate`.
-    - Leaves: the same bits, with fewer kernels, and without copies of the parts.
+    - Leaves: bitwise equal results, with fewer kernels, and without copies of
+      the parts.
     - Not done here: heads whose parts are not neighbours, are rotated by other
-      angles, or are read before they are rotated.
+      angles, or are read before they are rotated; parts of one head each, side by
+      side.
 
     ```mlir
     %q, %k, %v = nn.split %qkv dim 2 sizes [64, 32, 32] : ...     // before

@@ -25,8 +25,8 @@ static int64_t featuresOf(RotaryOp op) {
   return typeOf(op.getX()).getDimSize(3);
 }
 
-/// What rotates `piece`, as heads, and is all that reads it; null if there is
-/// none.
+/// The operation that rotates `piece`, as heads, if nothing else reads it; else
+/// null.
 static RotaryOp getRotation(Value piece) {
   if (!piece.hasOneUse())
     return nullptr;
@@ -43,8 +43,8 @@ static RotaryOp getRotation(Value piece) {
                                                                 : nullptr;
 }
 
-/// Those of the pieces of `split`; none where they are not of neighbouring
-/// heads by the same angles.
+/// The rotations of the pieces of `split`; none unless they are of neighbouring
+/// heads, and by the same angles.
 static SmallVector<Rotation> findRotations(SplitOp split) {
   SmallVector<Rotation> found;
   int64_t begin = 0;
@@ -89,6 +89,15 @@ static void rotateWhole(SplitOp split, ArrayRef<Rotation> rotations) {
   }
 }
 
+/// Whether the joint dimension has one head of each piece. Where an axis cuts
+/// it, the sizes of a rank's part then do not tell a part of the heads from a
+/// part of each head's features, which a rotation needs whole.
+static bool isOneHeadEach(SplitOp split, RotaryOp rotation) {
+  return typeOf(split.getX()).getRank() == 3 &&
+         llvm::all_equal(split.getSizes()) &&
+         split.getSizes().front() == featuresOf(rotation);
+}
+
 void nn::joinRotary(Operation *root) {
   SmallVector<SplitOp> splits;
   root->walk([&](SplitOp split) { splits.push_back(split); });
@@ -99,7 +108,7 @@ void nn::joinRotary(Operation *root) {
         !split.getX().hasOneUse())
       continue;
     SmallVector<Rotation> rotations = findRotations(split);
-    if (rotations.empty() ||
+    if (rotations.empty() || isOneHeadEach(split, rotations.front().op) ||
         (type.getRank() == 3 &&
          type.getDimSize(2) % featuresOf(rotations.front().op)))
       continue;
