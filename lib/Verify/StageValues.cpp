@@ -71,7 +71,7 @@ std::optional<SmallVector<CutAttr, 2>> StageValues::cutsOf(Value value) const {
 // In a stage
 //===----------------------------------------------------------------------===//
 
-/// What `cuts`, of a value between stages, say over this axis.
+/// The state over this axis that `cuts` declare for a value between stages.
 State Values::declared(std::optional<ArrayAttr> cuts) const {
   for (Attribute each :
        cuts.value_or(ArrayAttr()) ? cuts->getValue() : ArrayRef<Attribute>())
@@ -89,15 +89,16 @@ LogicalResult Values::visitReceived(Operation *op,
   return success();
 }
 
-/// What goes to another stage is what that takes it for.
+/// Checks that a value sent to another stage has the state that its cuts
+/// declare, which the other stage takes it for.
 LogicalResult Values::visitSent(Operation *op, std::optional<ArrayAttr> cuts) {
   const State found = statesOf(op->getOperand(0)).front(),
               wanted = declared(cuts);
-  bool fits = found.kind == wanted.kind && found.samples == 0 &&
-              !found.isOfAll && !found.isReplicated &&
-              (wanted.kind != State::Cut ||
-               llvm::is_contained(found.layouts, wanted.layouts.front()));
-  // What all ranks have is also what follows from the samples of each.
+  bool fits = wanted.kind == State::Cut
+                  ? found.isCutBy(wanted.layouts.front(), !isOfSamples())
+                  : found.kind == wanted.kind;
+  fits &= found.samples == 0 && !found.isOfAll && !found.isReplicated;
+  // A value that is equal on all ranks may be read as each rank's own.
   fits |= wanted.kind == State::Own && found.kind == State::Same;
   for (Value result : op->getResults())
     give(result, State::none());
@@ -108,7 +109,7 @@ LogicalResult Values::visitSent(Operation *op, std::optional<ArrayAttr> cuts) {
          << describe(wanted) << ", as the other stage takes it";
 }
 
-/// What is stashed is what is unstashed under its name.
+/// Remembers the state of a stashed value for its `zero.unstash`.
 LogicalResult Values::visitStash(StashOp op) {
   const State state = statesOf(op.getValue()).front();
   give(op.getResult(), state);

@@ -24,7 +24,7 @@ struct Repeat {
 };
 using Repeats = SmallVector<Repeat, 2>;
 
-/// What the ranks of an axis have of one value.
+/// The state of a value over an axis: the part of it that each rank has.
 struct State {
   enum Kind {
     None,     ///< nothing that an operation of the model may read
@@ -39,86 +39,106 @@ struct State {
   };
   Kind kind = Same;
 
-  /// Same, and Cut: bit d says that all indices of dimension d have one value,
-  /// so that every part of it is the same as well.
+  /// Of `Same` and `Cut`: bit d says that all indices of dimension d have one
+  /// value, so that all parts of the dimension are equal as well.
   uint64_t uniform = 0;
-  /// The same of a part of the digits of an index of a dimension.
+  /// Dimensions along which the value is equal only for some digits of the
+  /// index.
   SmallVector<std::pair<unsigned, Repeat>, 0> repeats;
-  /// Same, and Cut: it may as well be the term of a sum, over what is the same
-  /// along its indices, or over a dimension of which a rank has one index. What
-  /// reads the value says which.
+  /// Of `Same` and `Cut`: the value may also be read as the term of a sum,
+  /// either because its operands are equal along the indices that were summed,
+  /// or because a rank has one index of that dimension. The reader of the value
+  /// decides.
   bool mayBeTerm = false;
-  /// Of what was exchanged: that may as well be Terms, of this `stride`; 0
-  /// where it may not.
+  /// Of an exchanged value: the `stride` of the `Terms` as which it may also be
+  /// read; 0 if it may not.
   int64_t mayBeTerms = 0;
-  /// Same: every element is 0.
+  /// Of `Same`: every element is 0.
   bool isZero = false;
 
-  /// Cut: how. Several where that is not known, because a rank has one index
-  /// of a dimension: what reads the value says which.
+  /// Of `Cut`: how the value is cut. There are several layouts if a rank has
+  /// one index of a dimension, so that they cannot be told apart; the reader of
+  /// the value decides.
   SmallVector<Layout, 1> layouts;
-  /// Cut: each rank has one of as many values as there are ranks, which
-  /// operations take as the part of any dimension.
+  /// Of `Cut`: the value is one of a list with one value per rank; operations
+  /// may read it as a part of any dimension.
   bool isOwn = false;
-  /// Own: an integer of each rank, in their order.
+  /// Of an own value: the integer that each rank has, in the order of the
+  /// ranks.
   SmallVector<int64_t, 0> numbers;
-  /// Own: whether something that all ranks have is added to the numbers.
+  /// Of `numbers`: whether a value that is equal on all ranks was added to
+  /// them.
   bool isWithin = false;
-  /// Own: what ranges give that is combined, perhaps by a sum.
+  /// Of an own value: the result of an operation on a range of each rank, which
+  /// is still to be combined over the ranks, perhaps by a sum.
   bool isOfRange = false;
 
-  /// Of integers: which value it is, through views and recomputation. Sorted,
-  /// Placed, and where such rows end: of which integers the order was made.
+  /// `identity`, of integers: the value that they are, through views and
+  /// recomputation. `order`, of sorted rows and all that goes with them: the
+  /// integers that decided the order.
   const void *identity = nullptr, *order = nullptr;
-  /// Same, and Term: the samples of all ranks, or what comes of them, one
-  /// rank's behind those of the one before in dimension 0.
+  /// Of `Same` and `Term`: dimension 0 has the samples of all ranks, or values
+  /// computed from them, in the order of the ranks.
   bool isOfAll = false;
-  /// Sorted: rows that stand for no choice are 0.
+  /// Of `Sorted`: rows that stand for no choice are 0.
   bool hasZeroRows = false;
 
-  /// Cut: what follows from the samples of all ranks, which each has sent to
-  /// those that have a part of the dimension that is cut: how far it is in
-  /// elements from one rank's to the next one's; 0 where it is not of samples.
+  /// Of `Cut`: the distance, in elements, between the samples of one rank and
+  /// those of the next, if the value depends on the samples of all ranks, which
+  /// were sent to the ranks that have a part of the dimension; 0 otherwise.
   int64_t samples = 0;
-  /// Cut, and Term: what is added up over the samples of all ranks.
+  /// Of `Cut` and `Term`: the value is a sum over the samples of all ranks.
   bool sumsSamples = false;
-  /// Gathered: in order it is of each rank's own samples.
+  /// Of `Gathered`: once in order, the value is of each rank's own samples.
   bool isOfSamples = false;
 
-  /// Gathered: how far it is from the element of one rank to that of the next,
-  /// and the blocks, in elements, that are in order. What is sliced next has
-  /// the `stride` as well, where ranks were brought to the front, and what is
-  /// its own the blocks.
+  /// Of `Gathered`: the distance, in elements, between an element of one rank
+  /// and that of the next; `gathered` has the sizes, in elements, of the blocks
+  /// that are in order. A value that is sliced next has the same `stride`, if a
+  /// dimension of the ranks was moved to the front; a rank's own value has the
+  /// same block.
   int64_t stride = 0;
-  /// Of what is sent: the dimension that came to the front by `stride`.
+  /// Of a value to be sent or sliced: the dimension that was moved to the
+  /// front.
   size_t front = 0;
-  /// Of what is sent, sliced next, arrives so, or is its own: a rank has one
-  /// index of the dimension that comes apart, since that behind the ranks' in
-  /// the front has one.
+  /// Of a value to be sent or sliced, one that has arrived so, or a rank's own:
+  /// a rank has one index of the dimension that was taken apart, since the
+  /// dimension behind that of the ranks has one.
   bool isOneIndex = false;
   SmallVector<int64_t, 2> gathered;
-  /// Gathered: of what was exchanged, the elements of a block of the dimension
-  /// that each rank has got a part of; 0 where all have the same. Of what is
-  /// sent, a dimension of the ranks has come to the front by `stride`. Terms:
-  /// `stride` as well; 0 where they are of each rank's own samples.
+  /// Of `Gathered`, after an exchange: the elements of a block of the dimension
+  /// of which each rank has got a part; 0 if all ranks have the same value.
+  /// `stride` is set as well for a value to be sent, if a dimension of the
+  /// ranks was moved to the front, and for `Terms`, unless they are of each
+  /// rank's own samples.
   int64_t part = 0;
 
-  /// Of a model, where gradients are still to be made: whether the value
-  /// depends on what is trained, and whether its gradient is a term on each
+  /// In a model, whose gradients are still to be built: whether the value
+  /// depends on trained parameters, and whether its gradient is a term on each
   /// rank, which a `zero.replicate` adds up.
   bool isTrained = false, isReplicated = false;
 
   bool isUniform(unsigned dim) const { return uniform >> dim & 1; }
-  /// Whether it is the same along any of a dimension.
+  /// Whether each rank has the part that `layout` gives it: the value is cut
+  /// so or, `orEqual`, equal on all ranks and along the dimension.
+  bool isCutBy(const Layout &layout, bool orEqual) const {
+    if (orEqual && kind == Same)
+      return !isOfAll && isUniform(layout.dim);
+    return kind == Cut && llvm::is_contained(layouts, layout);
+  }
+  /// Whether the value is equal along some dimension, or for some digits of an
+  /// index.
   bool isUniformSomewhere() const { return uniform || !repeats.empty(); }
   void dropRepeats(unsigned dim) {
     llvm::erase_if(repeats,
                    [&](const auto &repeat) { return repeat.first == dim; });
   }
-  /// What no rank may have whole, which would have the samples of the others.
+  /// Whether the value depends on the samples of all ranks, so that no rank may
+  /// have all of it.
   bool isOfAllSamples() const { return samples != 0 || sumsSamples; }
   bool isTerm() const { return kind == Term || mayBeTerm; }
-  /// The term, or, of what was exchanged, the terms, that it may be.
+  /// The state of this value read as a term or, after an exchange, as terms;
+  /// nothing if it may not be read so.
   std::optional<State> asTerm() const {
     if (!mayBeTerm && !mayBeTerms)
       return std::nullopt;
@@ -127,7 +147,7 @@ struct State {
     terms.isTrained = isTrained;
     return terms;
   }
-  /// One more way in which it may be cut.
+  /// Adds another way in which the value may be cut.
   void addLayout(const Layout &layout) {
     if (!llvm::is_contained(layouts, layout))
       layouts.push_back(layout);
@@ -138,7 +158,8 @@ struct State {
     layout.blocks.sizes.push_back(size);
     addLayout(layout);
   }
-  /// What was in front may be of any other dimension of one index.
+  /// Adds a layout for each dimension of size 1 behind the first: the leading
+  /// dimension may have been any of them.
   void addUnits(ArrayRef<int64_t> shape) {
     for (unsigned dim = 1; dim < shape.size(); ++dim)
       if (shape[dim] == 1)

@@ -22,7 +22,7 @@ using namespace mlir;
 using namespace mlir::zero;
 using namespace mlir::zero::verify;
 
-/// What has no state of its own is no value of the model.
+/// The states of `values`; one that was not given any is no value of the model.
 States Values::statesOf(ValueRange values) const {
   States found;
   for (Value value : values) {
@@ -32,7 +32,8 @@ States Values::statesOf(ValueRange values) const {
   return found;
 }
 
-/// Integers are known by the value that they are.
+/// Records the state of a value. Integers without an identity get the value
+/// itself as identity.
 void Values::give(Value value, State state) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (type && type.getElementType().isInteger() && !state.identity)
@@ -97,11 +98,12 @@ LogicalResult Values::visitGradient(GradientOp op) {
   }
   if (layout)
     wanted = State::cut(*layout);
-  bool fits = (found.kind == wanted.kind ||
-               (wanted.kind == State::Term && found.isTerm())) &&
-              found.samples == 0 &&
-              (!layout || llvm::is_contained(found.layouts, *layout));
-  // Of samples, of all experts' rows, or of no samples: ZeRO takes the mean.
+  bool fits = layout ? found.isCutBy(*layout, !isOfSamples())
+                     : found.kind == wanted.kind ||
+                           (wanted.kind == State::Term && found.isTerm());
+  fits &= found.samples == 0;
+  // A gradient may come from a rank's own samples, from the rows of all
+  // experts, or from no samples: ZeRO takes the mean of all ranks.
   if (isOfSamples() && !layout)
     fits = found.kind == State::Own || found.kind == State::Same ||
            (found.kind == State::Term && found.samples == 0);
@@ -150,7 +152,8 @@ LogicalResult Values::visitYield(YieldOp op) {
 // What computes
 //===----------------------------------------------------------------------===//
 
-/// What a region reads of values around it, no factors tell.
+/// Factors do not cover the values that a region captures, so these must be
+/// equal on all ranks.
 LogicalResult Values::checkCaptured(Operation *op) {
   SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegions(), captured);
@@ -162,8 +165,8 @@ LogicalResult Values::checkCaptured(Operation *op) {
   return success();
 }
 
-/// Where gradients are still to be made: those of what ranks use differently
-/// are added up by the gradient of a `zero.replicate`, each once.
+/// Checks a model, whose gradients are still to be built: if ranks use a value
+/// differently, a `zero.replicate` must add up their gradients, each once.
 LogicalResult Values::checkReplicas(Operation *op,
                                     MutableArrayRef<State> results) {
   States operands = statesOf(op->getOperands());
@@ -203,13 +206,14 @@ LogicalResult Values::visitOther(Operation *op) {
       applyReadings(operands, op, [&](ArrayRef<State> operands, Operation *at) {
         return applyOperation(op, operands, axis, at);
       });
-  // What one reads in one way is that for all.
+  // An operand that this operation can read in one way only, as a term or as
+  // none, is that for later readers too.
   for (auto [value, state] : llvm::zip_equal(op->getOperands(), operands))
     if (statesOf(value).front().asTerm() && !state.asTerm())
       give(value, state);
   if (failed(results) || (isModel && failed(checkReplicas(op, *results))))
     return failure();
-  // The same elements in their order.
+  // A reshape keeps the elements in their order.
   if (movesNothing(op)) {
     const State operand = statesOf(op->getOperands()).front();
     results->front().isOfAll = operand.isOfAll;
@@ -233,7 +237,7 @@ LogicalResult Values::visitStrided(StridedOp op) {
   return success();
 }
 
-/// What comes back is what was sent.
+/// The result is a copy of the operand, and has its state.
 LogicalResult Values::visitSend(Operation *op) {
   give(op->getResult(0), statesOf(op->getOperand(0)).front());
   return success();

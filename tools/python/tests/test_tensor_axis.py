@@ -4,8 +4,10 @@ import numpy
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file
 from torch import nn
 from torch.nn import functional as F
+from training import train
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 import zero
@@ -383,3 +385,56 @@ def test_ranks_with_one_head(heads, mesh, penalty):
             assert abs(step(batch) - loss.item()) < 1e-5
         for name, value in module.state_dict().items():
             assert numpy.allclose(step.state_dict()[name], value, atol=1e-5), name
+
+
+class EqualGradients(nn.Module):
+    """The gradient of what ranks have parts of is one number everywhere, or one row."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.kind = kind
+        self.table = nn.Embedding(32, WIDTH)
+        self.up, self.down = nn.Linear(WIDTH, 64), nn.Linear(64, WIDTH)
+        self.out, self.back = nn.Linear(WIDTH, 64), nn.Linear(64, WIDTH)
+        self.head = nn.Linear(WIDTH, 32, bias=False)
+
+    def forward(self, ids, y):
+        weight = self.head.weight
+        x = self.table(ids)
+        if self.kind == "row":
+            x = x + weight.sum(0)
+        hidden = self.up(x)
+        x = x + self.down(F.gelu(hidden))
+        wide = self.out(x)
+        loss = F.cross_entropy(self.head(x + self.back(F.gelu(wide))).flatten(0, 1), y.flatten())
+        if self.kind == "weight":
+            loss = loss + weight.mean()
+        if self.kind == "features":
+            loss = loss + 0.1 * (hidden.mean() + wide.mean())
+        return loss
+
+
+@pytest.mark.parametrize("mesh", ["data=1,tensor=2", "data=1,pipe=2,tensor=2"])
+@pytest.mark.parametrize("kind", ["row", "weight", "features"])
+def test_gradients_that_are_equal_everywhere(kind, mesh, tmp_path):
+    torch.manual_seed(0)
+    module = EqualGradients(kind)
+    batch = {key: torch.randint(0, 32, (4, 8)) for key in ("ids", "y")}
+    config = {
+        "optimizer": {"type": "SGD", "params": {"lr": 0.3}},
+        "gradient_clipping": 0.0,
+        "gradient_accumulation_steps": 2,
+    }
+    part = {key: value[:2] for key, value in batch.items()}
+    model = zero.export(module, part)
+    losses = train(model, batch, tmp_path, config, "--mesh", mesh, steps=3, micro_batch=2)
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.3)
+    for found in losses:
+        optimizer.zero_grad()
+        loss = module(**batch)
+        loss.backward()
+        optimizer.step()
+        assert abs(found - loss.item()) < 1e-5
+    after = load_file(tmp_path / "after.safetensors")
+    for name, value in module.state_dict().items():
+        assert torch.allclose(after[name], value, atol=1e-5), name
