@@ -344,8 +344,9 @@ private:
       return !type->equals_insensitive("auto") &&
              !findOptimizerRule(type->lower());
     if (path == "scheduler.params" && type)
-      return zrt::findByName<zrt::ScheduleKind>(*type).value_or(
-                 zrt::ScheduleKind::Constant) == zrt::ScheduleKind::Constant;
+      return !llvm::StringSwitch<bool>(*type)
+                  .Cases({"WarmupLR", "WarmupDecayLR", "WarmupCosineLR"}, true)
+                  .Default(false);
     return false;
   }
 
