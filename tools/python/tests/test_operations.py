@@ -162,7 +162,19 @@ def duplicates(w):
     return torch.tensor([1, 3, 1, 0, 1])
 
 
+def bags(w, x, ids, **options):
+    """Three kinds of bags, of which the last one has an index alone."""
+    ids = torch.cat([ids % ROWS, torch.ones_like(ids[:1])])
+    weights = torch.cat([x, x[:1]])
+    kinds = [F.embedding_bag(ids, w, mode=kind, **options) for kind in ("mean", "max")]
+    return sum(kinds) + F.embedding_bag(
+        ids, w, mode="sum", per_sample_weights=weights, **options
+    )
+
+
 POSITIONS = {
+    "bags": bags,
+    "padded_bags": lambda w, x, i: sum(bags(w, x, i, padding_idx=p) for p in (1, -2, -1)),
     "gather_first": lambda w, x, i: w.gather(0, i % 4) + w.gather(0, i[:1].expand(4, 6) % 4),
     "gather_part": lambda w, x, i: w.gather(1, i[:2, :3]) * 2,
     "scatter_add": lambda w, x, i: (

@@ -124,10 +124,6 @@ def without_gradients(w, x):
             "bags of indices by offsets: give a matrix, with a bag a row",
         ),
         (
-            lambda w, x: F.embedding_bag(x[0].long(), w, torch.tensor([0, 2]), padding_idx=1).sum(),
-            "an embedding bag with padding_idx",
-        ),
-        (
             lambda w, x: torch.view_as_complex(w.double().view(4, 2, 2)).real.float().sum(),
             "a complex view of torch.float64: wanted float32",
         ),

@@ -60,14 +60,29 @@ def embedding_bag(
     size = indices.shape[0] // starts.numel()
     if not starts.equal(torch.arange(starts.numel()) * size) or scale_grad_by_freq:
         raise CannotImport("bags of different sizes, or scale_grad_by_freq")
-    if padding_idx not in (None, -1):
-        raise CannotImport("an embedding bag with padding_idx")
     ids = b.reshape(indices, (starts.numel(), size))
     rows = rows_of(b, ids, weight)
     if per_sample_weights is not None:
         rows = b.times(rows, b.reshape(per_sample_weights, ids.shape + (1,)))
-    kinds = {0: "sum", 1: "mean", 2: "max"}
-    return [b.reduce(kinds[mode], rows, [1]), None, None, None]
+    kind = {0: "sum", 1: "mean", 2: "max"}[mode]
+    if padding_idx is None:
+        return [b.reduce(kind, rows, [1]), None, None, None]
+    kept = b.compare("ne", ids, padding_idx % weight.shape[0])
+    return [bags_without(b, rows, kept, kind), None, None, None]
+
+
+def bags_without(b: Builder, rows: Value, kept: Value, kind: str) -> Value:
+    """Bags of those rows that are kept, which are 0 where none is."""
+    wide = b.reshape(kept, kept.shape + (1,))
+    if kind == "max":
+        found = b.reduce("max", b.select(wide, rows, b.like(rows, float("-inf"))), [1])
+        any_kept = b.compare("gt", b.reduce("sum", b.cast(wide, rows.dtype), [1]), 0)
+        return b.select(any_kept, found, b.like(found, 0))
+    found = b.reduce("sum", b.select(wide, rows, b.like(rows, 0)), [1])
+    if kind == "sum":
+        return found
+    counts = b.reduce("sum", b.cast(wide, rows.dtype), [1])
+    return b.over(found, b.binary("maximum", counts, 1))
 
 
 @converts("aten.histc.default", to="a one-hot mask and nn.reduce sum")
