@@ -17,6 +17,7 @@ from test_damaged_state import SHAPES, TAG, write
 
 from zero.checkpoints import CheckpointError, read_checkpoint, write_checkpoint, write_weights
 from zero.checkpoints.cli import main
+from zero.checkpoints.run import tensor_of
 from zero.checkpoints.universal import read_universal
 
 ODD = (None, -1, 2**70, 0.5, float("nan"), "text", b"x", [], [1], {}, {1: 2}, torch.zeros(2))
@@ -270,3 +271,8 @@ def test_names(stage_0, name):
     module[name] = module.pop("b.weight")
     message = refusal(folder, saved, out)
     assert f"mp_rank_00_model_states.pt: has a tensor of the name {name!r}" in message
+
+
+def test_what_is_no_tensor():
+    with pytest.raises(CheckpointError, match="file.pt: the master is int, wanted a tensor"):
+        tensor_of(3, "the master", "file.pt")

@@ -189,6 +189,10 @@ def test_goes_on_with_a_parameter_that_had_no_gradient():
         assert step.optimizer_state("head.weight", "exp_avg").any()
     with pytest.raises(zero.Error, match="updates of the module's weights, and other weights"):
         zero.compile(module, batch, optimizer=optimizer, weights="w.safetensors")
+    module(**batch).backward()
+    optimizer.step()
+    with pytest.raises(zero.CheckpointError, match="2 times and 'head.bias' 1 times; a run has"):
+        zero.compile(module, batch, optimizer=optimizer)
 
 
 def test_groups_by_patterns_of_the_configuration():
@@ -220,7 +224,7 @@ def refusals(module):
         (torch.optim.RMSprop(parameters), "is a RMSprop, wanted one of torch.optim's AdamW, Adam"),
         ("AdamW", "is a str, wanted one of torch.optim's"),
         (torch.optim.Adam(parameters, amsgrad=True), "amsgrad is True in the group 'group0'"),
-        (torch.optim.SGD(parameters, lr=0.1, momentum=0.9, dampening=0.5), "dampening is 0.5"),
+        (torch.optim.SGD(parameters, lr=0.1, momentum=0.9, dampening=0.5), "wanted 0: a compiled step has no other"),
         (hooked, "has hooks of its step"),
         (torch.optim.SGD(twice, lr=0.1), "the name 'same', wanted a text of its own"),
         (torch.optim.AdamW(betas), "betas is \\(0.5, 0.9\\) in the group 'group1', and \\[0.9, 0.999"),
