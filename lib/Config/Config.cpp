@@ -8,6 +8,8 @@
 #include "Relaxed.h"
 #include "Spellings.h"
 
+#include "program/Bounds.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -99,9 +101,9 @@ std::optional<TrainConfig> mlir::zero::parseTrainConfig(
   Reporter reporter(std::move(lines), diagnostics);
   const OtherOptions options =
       mergeOptions(context.options, *root->getAsObject(), reporter);
-  if (context.ranks && (*context.ranks < 1 || *context.ranks > kMaxCount))
+  if (context.ranks && (*context.ranks < 1 || *context.ranks > zrt::kMostCount))
     reporter.error("", "found " + Twine(*context.ranks) +
-                           " ranks, wanted 1 to " + Twine(kMaxCount));
+                           " ranks, wanted 1 to " + Twine(zrt::kMostCount));
   // Options may stand for any key.
   const bool areOptionsKnown = !reporter.hasErrors();
   ConfigValues values = validateKeys(*object, context.hasNoFile, reporter);

@@ -1,6 +1,7 @@
 //===- ConfigReader.cpp - From checked values to plain data -----*- C++ -*-===//
 #include "ConfigReader.h"
 
+#include "program/Bounds.h"
 #include "program/ByteCount.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -182,10 +183,10 @@ bool ConfigReader::deriveAccumulation(BatchKeys &keys) {
 }
 
 bool ConfigReader::isCount(StringRef key, std::optional<int64_t> value) {
-  if (!value || (*value >= 1 && *value <= kMaxCount))
+  if (!value || (*value >= 1 && *value <= zrt::kMostCount))
     return true;
   reporter.error(key, "found " + Twine(*value) + ", wanted 1 to " +
-                          Twine(kMaxCount));
+                          Twine(zrt::kMostCount));
   return false;
 }
 

@@ -97,6 +97,12 @@ static json::Value writeDevice(const void *onHost, const void *inFiles) {
 #define GEN_SETTING_PARTS
 #include "zero/Config/SettingRows.inc"
 
+/// Whether the optimizer keeps nothing of a parameter, not even its f32 value.
+static bool isStateless(const TrainConfig &config) {
+  return config.precision == zrt::DataType::F32 &&
+         config.optimizer.type == "sgd" && config.optimizer.momentum == 0;
+}
+
 //===----------------------------------------------------------------------===//
 // Rows
 //===----------------------------------------------------------------------===//

@@ -3,6 +3,7 @@
 
 #include "zero/Config/Integers.h"
 
+#include "program/Bounds.h"
 #include "program/ByteCount.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -57,8 +58,9 @@ static std::string findInvalid(const Axes &axes) {
       if (axes[other].name == axis.name)
         return "axis '" + axis.name +
                "' is there twice, wanted a name for each";
-    if (llvm::MulOverflow(ranks, axis.size, ranks) || ranks > kMaxCount)
-      return "the axes have more than " + std::to_string(kMaxCount) + " ranks";
+    if (llvm::MulOverflow(ranks, axis.size, ranks) || ranks > zrt::kMostCount)
+      return "the axes have more than " + std::to_string(zrt::kMostCount) +
+             " ranks";
     for (const MeshAxisConfig &other : llvm::ArrayRef(axes).take_front(i))
       if (axis.size > 1 && other.size > 1 && zrt::cutsModel(axis.name) &&
           zrt::cutsModel(other.name) &&

@@ -1,6 +1,8 @@
 //===- OffloadReader.cpp - What is not kept on the device -------*- C++ -*-===//
 #include "ConfigReader.h"
 
+#include "program/Bounds.h"
+
 #include "llvm/ADT/Twine.h"
 
 using namespace mlir::zero;
@@ -89,14 +91,12 @@ void OffloadReader::readFiles() {
     reporter.error(values.has(folder) ? folder : pathOf("device"),
                    "states in files need an existing folder for them; give "
                    "nvme_path");
-  if (files.blockBytes % FilesConfig::diskBlock ||
-      files.blockBytes < FilesConfig::diskBlock ||
-      files.blockBytes > FilesConfig::mostBlockBytes)
+  if (!zrt::isFileBlock(files.blockBytes))
     reporter.error("aio.block_size", "found " + Twine(files.blockBytes) +
                                          ", wanted a multiple of " +
-                                         Twine(FilesConfig::diskBlock) +
+                                         Twine(zrt::kDiskBlock) +
                                          ", the block of a disk, up to " +
-                                         Twine(FilesConfig::mostBlockBytes));
+                                         Twine(zrt::kMostFileBlock));
 }
 
 /// Optimizer states in host memory or in files.

@@ -1,6 +1,8 @@
 //===- QuantizationReader.cpp - What is packed ------------------*- C++ -*-===//
 #include "ConfigReader.h"
 
+#include "program/Quantization.h"
+
 #include "llvm/ADT/Twine.h"
 
 using namespace mlir::zero;
@@ -55,7 +57,7 @@ void mlir::zero::readQuantization(const ConfigValues &values,
   config.quantizedGradientBits =
       read(kGradientBitsKey, "zero_quantized_gradients", "gradients");
   const int64_t block = config.quantizationBlock;
-  if (block < 2 || block % 2 || block > int64_t(1) << 30)
+  if (!zrt::Quantization{/*bits=*/8, block}.isValid())
     reporter.error(kBlockKey, "found blocks of " + Twine(block) +
                                   " quantized elements, wanted an even number "
                                   "of at least 2 and at most 2^30");

@@ -1,6 +1,7 @@
 #include "files/FileMemory.h"
 
 #include "files/FaultyEngine.h"
+#include "program/Bounds.h"
 #include "program/ByteCount.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ static constexpr uint64_t kPage = 4096;
 //===----------------------------------------------------------------------===//
 
 [[noreturn]] static void refuseSetting(const char *name, uint64_t found,
-                                       const char *wanted) {
+                                       const std::string &wanted) {
   throw std::runtime_error(std::string("states in files: ") + name + " is " +
                            std::to_string(found) + ", wanted " + wanted);
 }
@@ -29,12 +30,14 @@ static FileSettings checked(FileSettings settings) {
   if (settings.folder.empty())
     throw std::runtime_error("states in files: no folder is named; name one on "
                              "a disk of this machine");
-  const uint64_t block = settings.blockBytes;
-  if (block < kPage || block > uint64_t(1) << 30 || block % kPage)
-    refuseSetting("block_size", block,
-                  "a multiple of 4096 bytes, of at most 1073741824");
-  if (settings.queueDepth < 1 || settings.queueDepth > 4096)
-    refuseSetting("queue_depth", settings.queueDepth, "1 to 4096");
+  if (settings.blockBytes > uint64_t(kMostFileBlock) ||
+      !isFileBlock(int64_t(settings.blockBytes)))
+    refuseSetting("block_size", settings.blockBytes,
+                  "a multiple of " + std::to_string(kDiskBlock) +
+                      " bytes, of at most " + std::to_string(kMostFileBlock));
+  if (settings.queueDepth < 1 || settings.queueDepth > kMostInFlight)
+    refuseSetting("queue_depth", settings.queueDepth,
+                  "1 to " + std::to_string(kMostInFlight));
   return settings;
 }
 

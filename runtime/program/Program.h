@@ -376,10 +376,9 @@ struct FileSettings {
   /// Empty where nothing is in files; otherwise it must exist when a run
   /// starts.
   std::string folder;
-  /// Bytes of one read or write: at least 4,096 and at most 2^30, a multiple of
-  /// 4,096.
+  /// Bytes of one read or write, of which `isFileBlock` holds.
   uint64_t blockBytes = 1 << 20;
-  /// Reads and writes in flight together: 1 to 4,096.
+  /// Reads and writes in flight together: 1 to `kMostInFlight`.
   uint32_t queueDepth = 8;
 };
 

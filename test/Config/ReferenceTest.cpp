@@ -1,6 +1,7 @@
 // The table of keys: its page, and its own consistency.
 #include "../../lib/Config/ConfigKeys.h"
 #include "ConfigTesting.h"
+#include "program/Bounds.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -74,4 +75,10 @@ TEST(Reference, EveryDefaultIsAccepted) {
     EXPECT_EQ(parsed.messages.find(key.path), std::string::npos)
         << "a default has nothing to say: " << parsed.messages;
   }
+}
+
+/// TableGen cannot include the constants that code checks as well.
+TEST(Reference, BoundsAreThoseOfPrograms) {
+  EXPECT_EQ(getConfigKey("aio.queue_depth").most, zrt::kMostInFlight);
+  EXPECT_EQ(getConfigKey("zero.alignment").most, zrt::kMostCount);
 }

@@ -34,10 +34,6 @@ class raw_ostream;
 
 namespace mlir::zero {
 
-/// Most ranks, most micro-batches of an update and most samples of a
-/// micro-batch: they travel in 32 bits.
-inline constexpr int64_t kMaxCount = std::numeric_limits<int32_t>::max();
-
 #define GEN_SETTING_WORDS
 #include "zero/Config/SettingFields.inc"
 
@@ -140,8 +136,6 @@ struct MeshAxisConfig {
 /// The folder of states in files, and how they are read and written: the keys
 /// `nvme_path`, `aio` and `zero.offload_nvme_min_bytes`.
 struct FilesConfig {
-  /// What a block is a multiple of, and its most bytes.
-  static constexpr int64_t diskBlock = 4096, mostBlockBytes = 1 << 30;
 #define GEN_FIELDS_OF_FilesConfig
 #include "zero/Config/SettingFields.inc"
 };

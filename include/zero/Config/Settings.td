@@ -101,6 +101,8 @@ def NotLimited : Reason<[{config.expertCapacityFactor == 0}],
     "experts take all that choose them", "give expert-capacity-factor=1">;
 def NotOffloaded : Reason<[{!findOffload(config)}],
     "nothing is offloaded", "give offload-optimizer=cpu">;
+def NoStates : Reason<[{!findOffloadedParameters(config) && isStateless(config)}],
+    "SGD without momentum keeps no states in f32">;
 def NotCopiedBack : Reason<[{findOffloadedParameters(config) && !findFiles(config)}],
     "parameters are updated in host memory, and not copied back">;
 def NotOnHost : Reason<[{!findOffloadedParameters(config)}],

@@ -155,7 +155,7 @@ def : Key<"zero_optimization.offload_optimizer.device", Choice, "\"none\"",
     "(cpu) or files (nvme); the host updates what is not on the device">,
     OneOf<["none", "cpu", "nvme"]>,
     Written<[{writeDevice(findOffload(config), findFiles(config))}]>,
-    Option<"offload-optimizer">, Idle<[NotOffloaded]>;
+    Option<"offload-optimizer">, Idle<[NotOffloaded, NoStates]>;
 def : Key<"zero_optimization.offload_optimizer.nvme_path", Text, "null",
     "existing directory for optimizer states, needed with the device nvme">,
     Field<Files, "folder">, Option<"nvme-path">, Idle<[NoFiles]>;

@@ -1,6 +1,7 @@
 //===- AttrBounds.cpp - bounds of attributes' values ----------------------===//
 
 #include "AttrBounds.h"
+#include "program/Bounds.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -10,9 +11,6 @@
 
 using namespace mlir;
 using namespace mlir::zero;
-
-/// Counts that the runtime keeps in 32 bits.
-static constexpr int64_t kMostCount = std::numeric_limits<int32_t>::max();
 
 std::string mlir::zero::toText(double value) {
   std::string text;
@@ -30,10 +28,10 @@ LogicalResult mlir::zero::expectAtLeast(EmitError emitError, StringRef name,
 
 LogicalResult mlir::zero::expectCount(EmitError emitError, StringRef name,
                                       int64_t value) {
-  if (value >= 1 && value <= kMostCount)
+  if (value >= 1 && value <= zrt::kMostCount)
     return success();
   return emitError() << name << " is " << value << ", wanted 1 to "
-                     << kMostCount;
+                     << zrt::kMostCount;
 }
 
 /// Kernels compute in f32, so a value must be finite there.

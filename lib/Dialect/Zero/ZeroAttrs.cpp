@@ -4,6 +4,7 @@
 
 #include "AttrBounds.h"
 
+#include "program/Bounds.h"
 #include "program/Program.h"
 #include "program/Quantization.h"
 
@@ -190,15 +191,13 @@ LogicalResult FilesAttr::verify(EmitError emitError, StringRef folder,
                                 int64_t leastBytes) {
   if (folder.empty())
     return emitError() << "folder is empty, wanted the one for files of states";
-  constexpr int64_t mostBytes = 1 << 30, mostDepth = 4096;
-  if (blockBytes < kFileAlignment || blockBytes % kFileAlignment ||
-      blockBytes > mostBytes)
+  if (!zrt::isFileBlock(blockBytes))
     return emitError() << "block_bytes is " << blockBytes
-                       << ", wanted a multiple of " << kFileAlignment
-                       << " up to " << mostBytes;
-  if (queueDepth < 1 || queueDepth > mostDepth)
+                       << ", wanted a multiple of " << zrt::kDiskBlock
+                       << " up to " << zrt::kMostFileBlock;
+  if (queueDepth < 1 || queueDepth > zrt::kMostInFlight)
     return emitError() << "queue_depth is " << queueDepth << ", wanted 1 to "
-                       << mostDepth;
+                       << zrt::kMostInFlight;
   return expectAtLeast(emitError, "least_bytes", leastBytes, 0);
 }
 

@@ -102,7 +102,8 @@ TEST(FileFault, SettingsOutOfTheirRange) {
   for (uint64_t block :
        {uint64_t(0), uint64_t(4095), uint64_t(5000), uint64_t(2) << 30})
     expectIn(errorOf([&] { FileMemory memory(settingsFor(folder, block), 0); }),
-             {"block_size", std::to_string(block).c_str(), "4096"});
+             {"block_size", std::to_string(block).c_str(),
+              "a multiple of 4096 bytes, of at most"});
   for (uint32_t depth : {0u, 4097u})
     expectIn(errorOf([&] {
                FileMemory memory(settingsFor(folder, 4096, depth), 0);
