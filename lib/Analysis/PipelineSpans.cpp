@@ -6,9 +6,50 @@
 #include "zero/Analysis/Reads.h"
 
 #include <limits>
+#include <set>
 
 using namespace mlir;
 using namespace mlir::zero;
+
+/// Adds the averages that `op` uses, or an operation that is repeated for it.
+static void addAverages(Operation *op, const PipelineStages &stages,
+                        const SymbolTable &symbols,
+                        DenseSet<Operation *> &visited,
+                        DenseSet<StringAttr> &averages) {
+  if (!visited.insert(op).second)
+    return;
+  auto add = [&](FlatSymbolRefAttr name) {
+    auto parameter = symbols.lookup<ParameterOp>(name.getValue());
+    if (parameter && parameter.getAverage())
+      averages.insert(parameter.getSymNameAttr());
+  };
+  if (auto track = dyn_cast<TrackOp>(op))
+    add(track.getParameterAttr());
+  for (Value read : getReads(*op)) {
+    Operation *maker = read.getDefiningOp();
+    if (auto load = dyn_cast_or_null<LoadOp>(maker))
+      add(load.getParameterAttr());
+    else if (maker && stages.isRepeated(maker))
+      addAverages(maker, stages, symbols, visited, averages);
+  }
+}
+
+/// Forbids places between two uses of an average, which one stage moves.
+static void keepAveragesTogether(MutableArrayRef<Span> spans,
+                                 const PipelineStages &stages,
+                                 const SymbolTable &symbols) {
+  DenseMap<StringAttr, size_t> firstUses;
+  for (size_t i = 0; i < spans.size(); ++i) {
+    DenseSet<Operation *> visited;
+    DenseSet<StringAttr> averages;
+    addAverages(spans[i].operations.front(), stages, symbols, visited,
+                averages);
+    for (StringAttr average : averages)
+      for (size_t j = firstUses.try_emplace(average, i).first->second; j < i;
+           ++j)
+        spans[j].behind = 0;
+  }
+}
 
 /// A span for each operation of a stage.
 static SmallVector<Span> listSpans(Block &body, const PipelineStages &stages,
@@ -43,6 +84,8 @@ static SmallVector<Span> listSpans(Block &body, const PipelineStages &stages,
       for (Value value : alive)
         span.behind += tensorBytes(value.getType());
   }
+  const SymbolTable symbols(body.getParentOp()->getParentOfType<ModuleOp>());
+  keepAveragesTogether(spans, stages, symbols);
   return spans;
 }
 
@@ -54,23 +97,12 @@ static void append(Span &to, const Span &span) {
   to.behind = span.behind;
 }
 
-/// Joins spans but for places where as few bytes are alive as any good cut
-/// sends, among the places with work on both sides: those of a model with a
-/// residual stream are between its halves of layers.
-static SmallVector<Span> joinSpans(ArrayRef<Span> spans) {
-  int64_t least = std::numeric_limits<int64_t>::max();
-  double before = 0, all = 0;
-  for (const Span &span : spans)
-    all += span.work;
-  for (const Span &span : spans) {
-    before += span.work;
-    if (span.behind > 0 && before > 0.1 * all && before < 0.9 * all)
-      least = std::min(least, span.behind);
-  }
+/// Joins spans but for places where at most so many bytes are alive.
+static SmallVector<Span> joinSpans(ArrayRef<Span> spans, int64_t most) {
   SmallVector<Span> joined(1);
   for (const Span &span : spans) {
     append(joined.back(), span);
-    if (span.behind > 0 && span.behind <= least)
+    if (span.behind > 0 && span.behind <= most)
       joined.emplace_back();
   }
   if (joined.back().operations.empty())
@@ -78,10 +110,38 @@ static SmallVector<Span> joinSpans(ArrayRef<Span> spans) {
   return joined;
 }
 
+/// Joins spans but for places where as few bytes are alive as any good cut
+/// sends, among the places with work on both sides: those of a model with a
+/// residual stream are between its halves of layers. If these are too few for
+/// the stages, as in networks whose images shrink, further places are the next
+/// cheapest.
+static SmallVector<Span> joinSpans(ArrayRef<Span> spans, size_t stages) {
+  std::set<int64_t> costs;
+  double before = 0, all = 0;
+  for (const Span &span : spans)
+    all += span.work;
+  for (const Span &span : spans) {
+    before += span.work;
+    if (span.behind > 0 && before > 0.1 * all && before < 0.9 * all)
+      costs.insert(span.behind);
+  }
+  SmallVector<Span> joined =
+      joinSpans(spans, costs.empty() ? std::numeric_limits<int64_t>::max()
+                                     : *costs.begin());
+  for (int64_t cost : costs) {
+    auto isTrained = [](const Span &span) { return span.isTrained; };
+    if (static_cast<size_t>(llvm::count_if(joined, isTrained)) >= stages)
+      break;
+    joined = joinSpans(spans, cost);
+  }
+  return joined;
+}
+
 SmallVector<Span> mlir::zero::findSpans(StepOp model,
                                         const PipelineStages &stages,
                                         SpanWork work, CanCross canCross) {
-  return joinSpans(listSpans(model.getBody().front(), stages, work, canCross));
+  return joinSpans(listSpans(model.getBody().front(), stages, work, canCross),
+                   static_cast<size_t>(stages.getStages()));
 }
 
 SmallVector<Span> mlir::zero::joinLayers(ArrayRef<Span> spans) {

@@ -127,9 +127,9 @@ LogicalResult PipelineStages::verify() {
                    ? " of " + std::to_string(getChunks()) + " chunks"
                    : "")
            << "; wanted " << stages - 1
-           << (stages == 2 ? " 'zero.stage_boundary'"
-                           : " 'zero.stage_boundary' operations")
-           << ", or fewer ranks" << (getChunks() > 1 ? " or chunks" : "");
+           << ": name them by zero.pipeline_boundaries, or by "
+              "'zero.stage_boundary' in the model, or give fewer ranks"
+           << (getChunks() > 1 ? " or chunks" : "");
   SymbolTable symbols(model->getParentOfType<ModuleOp>());
   for (int64_t stage = 0; stage < stages; ++stage) {
     auto isTrained = [&](Attribute name) {
@@ -145,7 +145,8 @@ LogicalResult PipelineStages::verify() {
                      ? "begin it elsewhere, train one of its parameters"
                      : "the model has too few places between trained "
                        "parameters where little is handed on: say "
-                       "where to cut it with 'zero.stage_boundary'")
+                       "where to cut it, by zero.pipeline_boundaries or by "
+                       "'zero.stage_boundary' in the model")
              << ", or give the axis 'pipe' fewer ranks"
              << (getChunks() > 1 ? " or chunks" : "");
     for (Attribute name : parameters[stage]) {

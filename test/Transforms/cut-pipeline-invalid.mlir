@@ -4,7 +4,7 @@ zero.mesh @mesh <pipe = 3, data = 1>
 zero.parameter @a : tensor<8x8xf32> = #zero.ones
 zero.parameter @b : tensor<8x8xf32> = #zero.ones
 
-// expected-error@+1 {{@train has 1 place to cut it at, and the axis 'pipe' has 3 ranks; wanted 2 'zero.stage_boundary' operations, or fewer ranks}}
+// expected-error@+1 {{@train has 1 place to cut it at, and the axis 'pipe' has 3 ranks; wanted 2: name them by zero.pipeline_boundaries, or by 'zero.stage_boundary' in the model, or give fewer ranks}}
 zero.step @train(%x: tensor<4x8xf32>) {
   %a = zero.load @a : tensor<8x8xf32>
   %h = nn.linear %x, %a : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>

@@ -81,7 +81,7 @@ zero.parameter @d : tensor<8x8xf32> = #zero.ones
 // SPLIT:         zero.micro {
 // SPLIT:           zero.yield{{ *$}}
 
-// FEW: @train has 3 places to cut it at, and the axis 'pipe' has 2 ranks of 3 chunks; wanted 5 'zero.stage_boundary' operations, or fewer ranks or chunks
+// FEW: @train has 3 places to cut it at, and the axis 'pipe' has 2 ranks of 3 chunks; wanted 5: name them by zero.pipeline_boundaries, or by 'zero.stage_boundary' in the model, or give fewer ranks or chunks
 // REMARK: the 2 stages of the pipeline have 2 chunks each, which in the order of the model have 1 of 4 parameters and {{.*}} % of the forward work, and get 128 bytes a micro-batch from the one before
 zero.step @train(%x: tensor<4x8xf32> {zero.input = "x"}) {
   %a = zero.load @a : tensor<8x8xf32>

@@ -316,8 +316,10 @@ std::string refusalOf(const zrt::Program &program) {
                  "nvme)";
   }
   if (program.pipeline.isCut() && emit == Emit::Shared)
-    return "the mesh has an axis 'pipe', whose stages run in executables only; "
-           "give '--emit exe', or give 'pipe' 1 rank";
+    return "the mesh has an axis 'pipe', whose stages run in executables only, "
+           "and not in a program that loads a library, such as Python; give "
+           "'--emit exe' (to an import, what zero-import writes), or give "
+           "'pipe' 1 rank";
   if (!program.given.empty() && emit != Emit::Shared)
     return "zero.given_gradients takes gradients from the program that runs "
            "the "

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from models import MODELS
 from torch import nn
-from training import compare
+from training import compare, train
 
 import zero
 
@@ -115,3 +115,24 @@ def test_other_buffers_are_refused():
 
     with pytest.raises(zero.CannotImport, match="the buffer 'seen' changes in each step"):
         zero.export(Counter(), {"x": torch.randn(2, 4)})
+
+
+@pytest.mark.parametrize("name", ["mobilenet_v2", "efficientnet"])
+def test_is_cut_into_stages(name, tmp_path):
+    """Though few bytes are between layers only where images are small, and no stage may begin
+    between the uses of running statistics."""
+    module, batch = MODELS[name]()
+    module.train()
+    config = {
+        "optimizer": {"type": "SGD", "params": {"lr": 1e-3}},
+        "gradient_clipping": 0.0,
+    }
+    model = zero.export(module, batch)
+    losses = train(model, batch, tmp_path, config, "--mesh", "data=1,pipe=4", steps=2)
+    optimizer = torch.optim.SGD(module.parameters(), lr=1e-3)
+    for found in losses:
+        optimizer.zero_grad()
+        loss = module(**batch)
+        loss.backward()
+        optimizer.step()
+        assert abs(found - loss.item()) < 1e-4
