@@ -89,7 +89,9 @@ def test_one_group_decays_all_of_it():
     module = a_module()
     twin = copy.deepcopy(module)
     optimizer = torch.optim.SGD(twin.parameters(), lr=0.1, weight_decay=0.5)
-    given = torch.optim.SGD(module.parameters(), lr=torch.tensor(0.1), weight_decay=0.5)
+    given = torch.optim.SGD(
+        module.parameters(), lr=torch.tensor([0.1]), weight_decay=0.5, dampening=0.5
+    )
     batch = batches(1)[0]
     with zero.compile(module, batch, config=CONFIG, optimizer=given) as step:
         twin(**batch).backward()
@@ -97,6 +99,69 @@ def test_one_group_decays_all_of_it():
         step(batch)
         assert_trained_alike(step, twin)
         assert "weight decay leaves out" not in step.remarks
+
+
+class Partly(nn.Module):
+    """A layer is wrapped by torch.compile, one reaches no loss, and the loss is steep."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = torch.compile(nn.Linear(6, 8))
+        self.last = nn.Linear(8, 4)
+        self.spare = nn.Linear(3, 3)
+
+    def forward(self, x, y):
+        return 50 * F.cross_entropy(self.last(torch.tanh(self.first(x))), y)
+
+
+@pytest.mark.parametrize("updates", [0, 2])
+def test_wrapped_layers_and_spare_ones(updates):
+    """No gradient is clipped that PyTorch would not clip, either."""
+    torch.manual_seed(3)
+    module = Partly()
+    optimizer = torch.optim.AdamW(
+        [
+            {"params": [], "lr": 5.0},
+            {"params": module.first.parameters(), "weight_decay": 0.5},
+            {"params": module.spare.parameters()},
+            {"params": module.last.parameters(), "lr": 2e-2},
+        ],
+        lr=1e-2,
+        eps=1e-2,
+    )
+
+    def update(batch) -> float:
+        optimizer.zero_grad()
+        loss = module(**batch)
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    for batch in batches(updates):
+        update(batch)
+    with zero.compile(module, batches(1)[0], optimizer=optimizer) as step:
+        for batch in batches(3):
+            assert step(batch) == pytest.approx(update(batch), rel=1e-5)
+        assert_trained_alike(step, module)
+        rates = {f"group{number}": 0.0 for number in (1, 2, 3)}
+        before = step.parameter("last.weight")
+        step.set_learning_rate(rates)
+        step(batches(1)[0])
+        assert (step.parameter("last.weight") == before).all()
+        with pytest.raises(zero.ArgumentError, match="in a group 'group0': give one of"):
+            step.set_learning_rate({"group0": 0.0})
+        for name in ("a\0b", "\ud800"):
+            with pytest.raises(zero.ArgumentError, match="is no name of a parameter group"):
+                step.set_learning_rate({name: 0.0})
+
+
+def test_a_state_that_no_gradient_reaches():
+    module = Partly()
+    optimizer = torch.optim.AdamW(module.parameters())
+    sum(p.sum() for p in module.parameters()).backward()
+    optimizer.step()
+    with pytest.raises(zero.ArgumentError, match="a state of 'spare.weight', and no gradient reac"):
+        zero.compile(module, batches(1)[0], optimizer=optimizer)
 
 
 def test_schedule_of_pytorch():
@@ -140,6 +205,8 @@ def test_an_imported_model_and_frozen_parameters():
     batch = batches(1)[0]
     model = zero.export(module, batch)
     before = model.text
+    with pytest.raises(zero.CannotImport, match="the model declares no parameter @other"):
+        model.in_groups({"other": "head"})
     with zero.compile(model, config=CONFIG, optimizer=optimizer) as step:
         step(batch)
         assert (step.parameter("body.0.weight") == module.body[0].weight.numpy()).all()
@@ -217,6 +284,14 @@ def refusals(module):
     parameters = list(module.parameters())
     hooked = torch.optim.SGD(parameters, lr=0.1)
     hooked.register_step_post_hook(lambda *_: None)
+
+    def named(name):
+        return torch.optim.SGD([{"params": parameters, "name": name}], lr=0.1)
+
+    emptied = torch.optim.SGD(parameters, lr=0.1)
+    emptied.param_groups.clear()
+    odd = torch.optim.SGD(parameters, lr=0.1, momentum=0.9)
+    odd.state[parameters[0]]["momentum_buffer"] = torch.ones(3)
     twice = [{"params": [p], "name": "same"} for p in parameters]
     betas = [{"params": parameters[:1]}, {"params": parameters[1:], "betas": (0.5, 0.9)}]
     others = [*parameters, nn.Parameter(torch.ones(3))]
@@ -226,14 +301,19 @@ def refusals(module):
         (torch.optim.Adam(parameters, amsgrad=True), "amsgrad is True in the group 'group0'"),
         (torch.optim.SGD(parameters, lr=0.1, momentum=0.9, dampening=0.5), "wanted 0: a compiled step has no other"),
         (hooked, "has hooks of its step"),
-        (torch.optim.SGD(twice, lr=0.1), "the name 'same', wanted a text of its own"),
+        (torch.optim.SGD(twice, lr=0.1), "the name 'same', wanted a name of its own"),
+        (named("it's"), "of at most 100 characters without quotes"),
+        (named(""), "the name '', wanted a name"),
+        (torch.optim.SGD(parameters, lr=float("inf")), "lr is inf in the group 'group0', wanted a"),
+        (emptied, "has no parameters: give it those of the module"),
+        (odd, "momentum_buffer of 'body.0.weight' is \\[3\\], wanted \\[8, 6\\]"),
         (torch.optim.AdamW(betas), "betas is \\(0.5, 0.9\\) in the group 'group1', and \\[0.9, 0.999"),
         (torch.optim.SGD(others, lr=0.1), "group 'group0', \\[3\\] of torch.float32, is none of the"),
         (torch.optim.SGD(parameters[1:], lr=0.1), "'body.0.weight' is in no group of the optimizer"),
     ]
 
 
-@pytest.mark.parametrize("number", range(9))
+@pytest.mark.parametrize("number", range(14))
 def test_refusals(number):
     module = a_module()
     optimizer, text = refusals(module)[number]
@@ -253,5 +333,11 @@ def test_one_of_two_optimizers(tmp_path):
         for given in (config, path):
             with pytest.raises(zero.Error, match=f"has '{key}', and an optimizer was given"):
                 zero.compile(module, batch, config=given, optimizer=optimizer)
+    for option in ("--set=zero.parameter_groups.all.lr=1", "--pipeline=optimizer=sgd"):
+        with pytest.raises(zero.Error, match="and an optimizer was given as well"):
+            zero.compile(module, batch, optimizer=optimizer, options=[option])
+    path.write_text('{"train_batch_size": 8} // eight')
+    with pytest.raises(zero.Error, match="ds_config.json' is no plain JSON .*take comments and"):
+        zero.compile(module, batch, config=path, optimizer=optimizer)
     with pytest.raises(zero.Error, match="the model is a file: say it in the configuration"):
         zero.compile("model.mlir", optimizer=optimizer)

@@ -114,7 +114,7 @@ def run_page(page: str, folder: pathlib.Path, environment: dict, *options: str) 
         ("docs/FineTuning.md", "--with", 13, 1),
         ("docs/Planning.md", "--only", 0, 2),
         ("docs/PyTorch.md", "--with", 1, 5),
-        ("docs/Python.md", "--with", 0, 8),
+        ("docs/Python.md", "--with", 0, 9),
     ],
 )
 def test_page(page, what, printed, scripts, tmp_path):

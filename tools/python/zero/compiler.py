@@ -74,7 +74,8 @@ def compile(
 
     `config` is a DeepSpeed configuration, its path or a dictionary; `optimizer` is one of
     PyTorch over the module's parameters, whose kind, settings, parameter groups and state are
-    taken in the place of the configuration's; `ranks`, `stage`, `mesh` and `deterministic` are zero-compile's flags, and `options` are further ones.
+    taken in the place of the configuration's, and beside which gradients are clipped only if
+    the configuration says so; `ranks`, `stage`, `mesh` and `deterministic` are zero-compile's flags, and `options` are further ones.
     `given_gradients` has updates take gradients of micro-batches that the caller gives,
     `step(batch, gradients=...)`: "add" adds them to those of the loss, and with "instead"
     updates compute none, and have no batch.
@@ -99,9 +100,12 @@ def compile(
         model = imported = _imported(model, batch, outputs)
         described = None
         if optimizer is not None:
-            described = _described(optimizer, model, config, weights)
+            given = _given_by(config, options)
+            described = _described(optimizer, model, given, weights)
             model = model.in_groups(described.groups)
             flags += described.flags()
+            if "gradient_clipping" not in given:
+                flags.append("--set=gradient_clipping=0")
         source, weights = _saved(model, weights, folder)
         compared = _compare(module, batch, imported, outputs, check)
         library = os.fspath(output or folder / "step.so")
@@ -123,7 +127,10 @@ def compile(
         # What is loaded stays, whatever becomes of the files.
         step = Step(library, weights=weights, **run)
     if described and described.run:
-        _go_on(step, described.run)
+        _go_on(step, described)
+    if described:
+        trained = {described.groups.get(n) for n, p in step.parameters.items() if p.trainable}
+        step.idle_groups = set(described.names) - trained
     step.aliases = dict(getattr(model, "aliases", {}))
     step.buffers = dict(getattr(model, "buffers", {}))
     step.uses = dict(getattr(model, "uses", {}))
@@ -240,18 +247,19 @@ def _imported(model, batch, outputs):
     return export(model, dict(batch), outputs=outputs)
 
 
-def _described(optimizer, model, config, weights):
+def _described(optimizer, model, given: set[str], weights):
     """What an optimizer of PyTorch does, where nothing else says that."""
     if isinstance(model, (str, os.PathLike)):
         raise Error(
             "the optimizer is of a module's parameters, and the model is a file: say it in the "
             "configuration"
         )
-    for key in _given_by(config):
-        raise Error(
-            f"the configuration has '{key}', and an optimizer was given as well: leave one of "
-            "them out"
-        )
+    for key in ("optimizer", "zero.parameter_groups"):
+        if key in given:
+            raise Error(
+                f"the configuration has '{key}', and an optimizer was given as well: leave one "
+                "of them out"
+            )
     from zero.optimizers import describe
 
     described = describe(optimizer, model)
@@ -263,27 +271,39 @@ def _described(optimizer, model, config, weights):
     return described
 
 
-def _go_on(step: Step, run) -> None:
+def _go_on(step: Step, described) -> None:
     """Gives the step the state of the optimizer."""
     try:
-        step.load_run(run)
+        step.load_run(described.run_for(step.parameters))
     except BaseException:
         step.close()
         raise
 
 
-def _given_by(config) -> list[str]:
-    """The keys of a configuration that an optimizer of PyTorch stands for."""
+def _given_by(config, options: Sequence[str]) -> set[str]:
+    """The keys that a configuration or options give of those that an optimizer of PyTorch stands
+    for, or decides on."""
+    keys = ("optimizer", "zero.parameter_groups", "gradient_clipping")
+    found = set()
+    for key in keys:
+        words = re.escape(key) + ("|clip" if key == "gradient_clipping" else "")
+        if any(re.search(rf"(^|[=\s'\"])({words})\b", option) for option in options):
+            found.add(key)
     if config is not None and not isinstance(config, Mapping):
+        text = pathlib.Path(config).read_text(encoding="utf-8")
         try:
-            config = json.loads(pathlib.Path(config).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return []  # zero-compile says what is wrong with it.
-    if not isinstance(config, Mapping):
-        return []
-    zero = config.get("zero")
-    has_groups = isinstance(zero, Mapping) and "parameter_groups" in zero
-    return ["optimizer"] * ("optimizer" in config) + ["zero.parameter_groups"] * has_groups
+            config = json.loads(text)
+        except ValueError as error:
+            raise Error(
+                f"the configuration '{os.fspath(config)}' is no plain JSON ({error}), which it has "
+                "to be beside an optimizer: take comments and the like out"
+            ) from None
+    if isinstance(config, Mapping):
+        zero = config.get("zero")
+        found.update(key for key in keys if key in config)
+        if isinstance(zero, Mapping) and "parameter_groups" in zero:
+            found.add("zero.parameter_groups")
+    return found
 
 
 def _saved(model, weights, folder: pathlib.Path):

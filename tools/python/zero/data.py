@@ -59,7 +59,8 @@ def refuse_short_batch(loader: Any, updates: int) -> None:
         samples, batches = len(loader.sampler), len(loader)
     except (AttributeError, TypeError):
         return
-    if drops is False and isinstance(size, int) and updates >= batches and samples % size:
+    is_reached = 1 < batches <= updates
+    if drops is False and isinstance(size, int) and is_reached and samples % size:
         raise ArgumentError(
             f"the DataLoader's last batch has {samples % size} of its {size} samples, and all "
             "updates take as many: make it with drop_last=True"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Mapping, NoReturn
 
 import numpy
@@ -15,7 +18,9 @@ from zero.errors import ArgumentError
 from zero.importer.parameters import plain_name
 
 # Settings that the configuration has for each group.
-_OF_GROUPS = {"lr", "weight_decay"}
+_OF_GROUPS = ("lr", "weight_decay")
+# What options and messages can have without quotes of their own.
+_NAME = re.compile(r"[^'\"\\\x00-\x1f\x7f\ud800-\udfff]{1,100}")
 
 
 @dataclass(frozen=True)
@@ -46,17 +51,41 @@ _KINDS = {
 }
 
 
+@dataclass(frozen=True)
+class _Member:
+    """A trained parameter's group, and the tensor that the optimizer has."""
+
+    group: str
+    tensor: torch.Tensor
+
+
 @dataclass
 class Described:
     """Keys of the configuration, as JSON, the group of each parameter by its name in the
-    imported model, and the run of updates that the optimizer has made, if any."""
+    imported model, the names of all groups, and the run of updates that the optimizer has made,
+    if any."""
 
     keys: dict[str, Any]
     groups: dict[str, str]
+    names: list[str]
     run: SavedRun | None
 
     def flags(self) -> list[str]:
         return [f"--set={path}={json.dumps(value)}" for path, value in self.keys.items()]
+
+    def run_for(self, parameters: Mapping[str, Any]) -> SavedRun:
+        """The run for a program with these parameters: of those that no gradient reaches, it
+        keeps no state. Raises ArgumentError where the optimizer has one."""
+        for saved in self.run.parameters:
+            if not saved.trainable or parameters[saved.name].states:
+                continue
+            if any(values.read(0, values.elements).any() for values in saved.states.values()):
+                raise ArgumentError(
+                    f"the optimizer has a state of '{saved.name}', and no gradient reaches it in "
+                    "the model: call requires_grad_(False) of it, and make a new optimizer"
+                )
+            saved.states, saved.trainable = {}, False
+        return self.run
 
 
 def describe(optimizer: Any, model) -> Described:
@@ -64,28 +93,37 @@ def describe(optimizer: Any, model) -> Described:
     of the imported `model`. Learning rates are those of now. Raises ArgumentError for what the
     configuration cannot say."""
     kind = _kind_of(optimizer)
-    groups = [group for group in optimizer.param_groups if group["params"]]
-    first = {name: _plain(value) for name, value in groups[0].items() if name != "params"}
-    names = _names_of(groups)
+    groups = _groups_of(optimizer)
+    if not groups:
+        raise ArgumentError("the optimizer has no parameters: give it those of the module")
+    first = {name: _plain(value) for name, value in next(iter(groups.values())).items()}
     settings = {}
-    for name, group in zip(names, groups):
+    for name, group in groups.items():
         _check_settings(kind, name, group, first)
-        settings[name] = {each: _plain(group[each]) for each in sorted(_OF_GROUPS)}
-    params = {name: first[name] for name in (*kind.settings, *sorted(_OF_GROUPS))}
+        settings[name] = {each: _plain(group[each]) for each in _OF_GROUPS}
+    params = {name: first[name] for name in (*kind.settings, *_OF_GROUPS)}
     if kind.type == "Adam":
         params["adam_w_mode"] = bool(first.get("decoupled_weight_decay", False))
     keys = {
         "optimizer": {"type": kind.type, "params": params},
         "zero.parameter_groups": settings,
     }
-    members = _members(dict(zip(names, groups)), model)
-    run = _run_of(optimizer, kind, members, model)
-    return Described(keys, {name: group for name, (group, _) in members.items()}, run)
+    members = _members(groups, model)
+    states = () if first.get("momentum", 1) == 0 else kind.states
+    return Described(
+        keys,
+        {name: member.group for name, member in members.items()},
+        list(groups),
+        _run_of(optimizer, states, members, model),
+    )
 
 
 def _plain(value: Any) -> Any:
+    """A setting without tensors of one element and numbers of NumPy."""
+    if isinstance(value, torch.Tensor) and value.numel() == 1:
+        return value.item()
     if isinstance(value, (tuple, list)):
-        return [number_in(each) for each in value]
+        return [_plain(each) for each in value]
     return number_in(value)
 
 
@@ -105,21 +143,26 @@ def _kind_of(optimizer: Any) -> _Kind:
     return kind
 
 
-def _names_of(groups: list[dict[str, Any]]) -> list[str]:
-    """A group has its own "name", or "group" and its number."""
-    names = [group.get("name", f"group{number}") for number, group in enumerate(groups)]
-    for name in names:
-        if not isinstance(name, str) or names.count(name) > 1:
+def _groups_of(optimizer: torch.optim.Optimizer) -> dict[str, dict[str, Any]]:
+    """The groups that have parameters, each under its own "name", or "group" and its number."""
+    groups: dict[str, dict[str, Any]] = {}
+    for number, group in enumerate(optimizer.param_groups):
+        name = group.get("name")
+        name = f"group{number}" if name is None else name
+        if not isinstance(name, str) or not _NAME.fullmatch(name) or name in groups:
             raise ArgumentError(
-                f"a parameter group of the optimizer has the name {name!r}, wanted a text of its "
-                "own, or none"
+                f"a parameter group of the optimizer has the name {name!r}, wanted a name of its "
+                "own, of at most 100 characters without quotes, or none"
             )
-    return names
+        if group["params"]:
+            groups[name] = group
+    return groups
 
 
 def _check_settings(kind: _Kind, name: str, group: dict[str, Any], first: dict[str, Any]) -> None:
     for each, wanted in kind.fixed.items():
-        if _plain(group.get(each, wanted)) != wanted:
+        is_idle = each == "dampening" and not _plain(group.get("momentum"))
+        if _plain(group.get(each, wanted)) != wanted and not is_idle:
             raise ArgumentError(
                 f"the optimizer's {each} is {group[each]!r} in the group '{name}', wanted {wanted}: "
                 "a compiled step has no other"
@@ -130,71 +173,87 @@ def _check_settings(kind: _Kind, name: str, group: dict[str, Any], first: dict[s
                 f"the optimizer's {each} is {group[each]!r} in the group '{name}', and "
                 f"{first[each]!r} in the first one: groups differ in lr and weight_decay alone"
             )
+    for each in _OF_GROUPS:
+        value = _plain(group.get(each))
+        if not isinstance(value, Real) or not math.isfinite(value):
+            raise ArgumentError(
+                f"the optimizer's {each} is {value!r} in the group '{name}', wanted a number"
+            )
 
 
-def _members(groups: dict[str, dict[str, Any]], model) -> dict[str, tuple[str, torch.Tensor]]:
-    """From the name of a parameter in the model to its group and the optimizer's tensor."""
+def _members(groups: dict[str, dict[str, Any]], model) -> dict[str, _Member]:
+    """The parameters that the optimizer has, by their names in the model."""
     module = model.module() if model.module else None
     if module is None:
         raise ArgumentError(
             "the optimizer is of parameters of a module, and the model's is gone: give the module, "
             "or keep it until the model is compiled"
         )
-    names = {}
+    names: dict[int, str] = {}
     for name, parameter in module.named_parameters(remove_duplicate=False):
-        names.setdefault(id(parameter), plain_name(name))
-    members: dict[str, tuple[str, torch.Tensor]] = {}
+        # Names of a part that torch.compile wraps are the model's as they are.
+        given = name if name in model.parameters or name in model.aliases else plain_name(name)
+        names.setdefault(id(parameter), model.aliases.get(given, given))
+    members: dict[str, _Member] = {}
     for group, settings in groups.items():
         for parameter in settings["params"]:
-            if id(parameter) not in names:
+            name = names.get(id(parameter))
+            if name not in model.parameters:
                 _refuse_other(group, parameter)
-            name = names[id(parameter)]
-            name = model.aliases.get(name, name)
             if name in members:
                 raise ArgumentError(
                     f"'{name}' is in the optimizer twice, under two names, in the groups "
-                    f"'{members[name][0]}' and '{group}': leave one of them out"
+                    f"'{members[name].group}' and '{group}': leave one of them out"
                 )
-            members[name] = (group, parameter)
+            members[name] = _Member(group, parameter)
     for parameter in module.parameters():
-        name = names[id(parameter)]
-        if parameter.requires_grad and model.aliases.get(name, name) not in members:
+        if parameter.requires_grad and names[id(parameter)] not in members:
             raise ArgumentError(
-                f"the parameter '{name}' is in no group of the optimizer: add it to one, or call "
-                "requires_grad_(False) of it"
+                f"the parameter '{names[id(parameter)]}' is in no group of the optimizer: add it "
+                "to one, or call requires_grad_(False) of it"
             )
     return members
 
 
 def _run_of(
     optimizer: torch.optim.Optimizer,
-    kind: _Kind,
-    members: dict[str, tuple[str, torch.Tensor]],
+    states: tuple[str, ...],
+    members: dict[str, _Member],
     model,
 ) -> SavedRun | None:
     """The state of an optimizer that has made updates; None before the first."""
-    kept = {name: optimizer.state.get(parameter, {}) for name, (_, parameter) in members.items()}
+    kept = {name: optimizer.state.get(member.tensor, {}) for name, member in members.items()}
     # Adagrad has a state before its first update. SGD counts no updates.
     counts = {name: int(number_in(s["step"])) for name, s in kept.items() if "step" in s}
     begun = {
-        name
+        name: {each: state.get(each) for each in states}
         for name, state in kept.items()
-        if counts.get(name, 1) and any(state.get(each) is not None for each in kind.states)
+        if counts.get(name, 1) and any(state.get(each) is not None for each in states)
     }
     if not begun:
         return None
+    for name, state in begun.items():
+        for each, values in state.items():
+            _check_state(name, each, values, members[name].tensor)
     model.take_values()
     parameters = []
     for name, value in model.parameters.items():
-        states = {s: _Flat(kept[name][s]) for s in kind.states} if name in begun else {}
-        trainable = name in members and members[name][1].requires_grad
-        parameters.append(
-            SavedParameter(name, tuple(value.shape), _Flat(value), trainable, states)
-        )
+        flat = {each: _Flat(values) for each, values in begun.get(name, {}).items()}
+        trainable = name in members and members[name].tensor.requires_grad
+        parameters.append(SavedParameter(name, tuple(value.shape), _Flat(value), trainable, flat))
     steps = common_step(((name, counts[name]) for name in begun if name in counts), "the optimizer")
     run = SavedRun("a module of PyTorch", parameters, steps or 0)
-    run.remarks = complete_states(parameters, kind.states)
+    run.remarks = complete_states(parameters, states)
     return run
+
+
+def _check_state(name: str, state: str, values: Any, parameter: torch.Tensor) -> None:
+    found = list(values.shape) if isinstance(values, torch.Tensor) else type(values).__name__
+    if found != list(parameter.shape):
+        raise ArgumentError(
+            f"the optimizer's {state} of '{name}' is {found}, wanted {list(parameter.shape)}: make "
+            "the optimizer of the parameters that the module has now"
+        )
 
 
 class _Flat:

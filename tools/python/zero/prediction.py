@@ -28,8 +28,8 @@ class Completed:
         parts = self._whole_parts([self._with_unused(part) for part in self.parts])
         group = self.step.update_samples // self.step.accumulation
         samples = sum(self._samples_of(part) for part in parts)
-        if samples == 0 and all(part.keys() >= self.step.inputs.keys() for part in parts):
-            return parts, 0
+        if samples == 0:
+            return [self._with_zeros(part, group) for part in parts], 0
         if samples % group == 0:
             return parts, None
         self._refuse_means(group)
@@ -41,6 +41,20 @@ class Completed:
             for name, value in last.items()
         }
         return [*parts[:-1], Flat(filled)], samples
+
+    def _with_zeros(self, part: Mapping[str, Any], group: int) -> Mapping[str, Any]:
+        """A part of no samples with some, so that names, shapes and types are looked at."""
+        filled = {}
+        for name, value in part.items():
+            shape = numpy.shape(value)
+            if self._is_of_samples(name):
+                if shape[:1] != (0,):
+                    raise ArgumentError(f"the batch has no samples, and '{name}' has some")
+                shape = (group, *shape[1:])
+                is_tensor = hasattr(value, "new_zeros")
+                value = value.new_zeros(shape) if is_tensor else _zeros_of(value, shape)
+            filled[name] = value
+        return Flat(filled)
 
     def _whole_parts(self, parts: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """The parts as they are, where all but the last are whole micro-batches of all ranks;
@@ -95,3 +109,7 @@ class Completed:
                     f"the output '{name}' has one value for each micro-batch, wanted whole "
                     f"micro-batches: a multiple of {group} samples"
                 )
+
+
+def _zeros_of(value: Any, shape: tuple[int, ...]) -> numpy.ndarray:
+    return numpy.zeros(shape, numpy.asarray(value).dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from numbers import Real
-from typing import Any, Mapping
+from typing import Any, Collection, Mapping
 
 import numpy
 
@@ -28,12 +28,26 @@ def rate_of(rate: Any) -> float:
     return float(rate)
 
 
-def rates_of(rates: Mapping[str, Any]) -> ctypes.Array:
-    """Those of parameter groups, by name."""
+def rates_of(rates: Mapping[str, Any], idle: Collection[str]) -> ctypes.Array:
+    """Those of parameter groups, by name, but for the `idle` ones, of which nothing is trained."""
     for group in rates:
         if not isinstance(group, str):
             raise ArgumentError(
                 f"{group!r} is a {type(group).__name__}, wanted the name of a parameter group"
             )
-    given = [GroupRate(group.encode(), rate_of(rate)) for group, rate in rates.items()]
+    values = {group: rate_of(rate) for group, rate in rates.items()}
+    given = [
+        GroupRate(_encoded(group), rate) for group, rate in values.items() if group not in idle
+    ]
     return (GroupRate * len(given))(*given)
+
+
+def _encoded(group: str) -> bytes:
+    """The name as C has it, where a zero byte would end it."""
+    try:
+        encoded = group.encode()
+    except UnicodeEncodeError:
+        encoded = b"\0"
+    if b"\0" in encoded:
+        raise ArgumentError(f"{group!r} is no name of a parameter group")
+    return encoded

@@ -100,6 +100,8 @@ class Step:
         self._library = Library(path)
         self._describe()
         self.aliases: dict[str, str] = {}
+        # Parameter groups of the optimizer that it was compiled with, of which nothing is trained.
+        self.idle_groups: set[str] = set()
         # As `zero.Model.buffers`.
         self.buffers: dict[str, str | None] = {}
         # By output, the inputs that it depends on, where the import has told.
@@ -247,12 +249,13 @@ class Step:
         batch, samples = Completed(self, batch, names).whole()
         micros = self._micro_batches(batch)
         rooms = [room_for(self.outputs[name], micros) for name in names]
-        results = [
-            Result(name.encode(), room.ctypes.data, room.nbytes) for name, room in zip(names, rooms)
-        ]
-        if samples != 0:
-            results = (Result * len(names))(*results)
-            self._with_batch("zero_run_evaluate_outputs", batch, results, len(names), None)
+        results = (Result * len(names))(
+            *(
+                Result(name.encode(), room.ctypes.data, room.nbytes)
+                for name, room in zip(names, rooms)
+            )
+        )
+        self._with_batch("zero_run_evaluate_outputs", batch, results, len(names), None)
         return {
             name: values_of(self.outputs[name], room, self.micro_batch)[:samples]
             for name, room in zip(names, rooms)
@@ -324,7 +327,7 @@ class Step:
         Checkpoints do not have it."""
         if not isinstance(rate, Mapping):
             return self._call("zero_run_set_learning_rate", rate_of(rate))
-        rates = rates_of(rate)
+        rates = rates_of(rate, self.idle_groups)
         self._call("zero_run_set_learning_rates", rates, len(rates))
 
     @property

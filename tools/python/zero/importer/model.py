@@ -85,6 +85,9 @@ class Model:
             if found and found["symbol"] in by_symbol:
                 group = quoted(by_symbol[found["symbol"]])
                 lines[number] = f"{found['start']} group {group}{found['frozen'] or ''}"
+                del by_symbol[found["symbol"]]
+        if by_symbol:
+            raise CannotImport(f"the model declares no parameter {next(iter(by_symbol))}")
         return replace(self, text="\n".join(lines))
 
     def save_weights(self, path: str | os.PathLike) -> None:
