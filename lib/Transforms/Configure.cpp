@@ -79,6 +79,29 @@ static LogicalResult verifyPrecision(ModuleOp module,
   return success();
 }
 
+/// Groups that the configuration names have parameters; a remark where none of
+/// them is trained.
+static LogicalResult verifyGroups(ModuleOp module, const TrainConfig &config) {
+  llvm::StringSet<> groups, trained;
+  for (ParameterOp parameter : module.getOps<ParameterOp>()) {
+    groups.insert(parameter.getGroup());
+    if (!parameter.getFrozen())
+      trained.insert(parameter.getGroup());
+  }
+  for (const ParameterGroupConfig &group : config.parameterGroups) {
+    if (!groups.contains(group.name))
+      return emitError(module.getLoc())
+             << "the configuration names the parameter group '" << group.name
+             << "', but no parameter of the model is in it: give patterns of "
+                "names as its 'parameters'";
+    if (!trained.contains(group.name))
+      emitRemark(module.getLoc())
+          << "the parameter group '" << group.name
+          << "' changes nothing: all its parameters are frozen";
+  }
+  return success();
+}
+
 LogicalResult Configure::verifyModel(const TrainConfig &resolved) {
   auto steps = getOperation().getOps<StepOp>();
   if (llvm::range_size(steps) != 1)
@@ -102,9 +125,7 @@ LogicalResult Configure::verifyModel(const TrainConfig &resolved) {
              << mesh.getAxes()
              << " to the compiler, with --mesh or zero.mesh, and leave them "
                 "out here";
-  llvm::StringSet<> groups;
   for (ParameterOp parameter : getOperation().getOps<ParameterOp>()) {
-    groups.insert(parameter.getGroup());
     // Nothing shows that what is behind them has no gradient.
     if (parameter.getRows())
       return parameter.emitOpError("has 'rows': what is beyond them is "
@@ -112,15 +133,8 @@ LogicalResult Configure::verifyModel(const TrainConfig &resolved) {
                                    "adds; leave them out, and set "
                                    "zero.vocabulary_multiple");
   }
-  if (failed(verifyPrecision(getOperation(), resolved)))
-    return failure();
-  for (const ParameterGroupConfig &group : resolved.parameterGroups)
-    if (!groups.contains(group.name))
-      return emitError(getOperation().getLoc())
-             << "the configuration names the parameter group '" << group.name
-             << "', but no parameter of the model is in it: give patterns of "
-                "names as its 'parameters'";
-  return success();
+  return failure(failed(verifyPrecision(getOperation(), resolved)) ||
+                 failed(verifyGroups(getOperation(), resolved)));
 }
 
 Attribute Configure::makeOptimizer(const TrainConfig &resolved,
