@@ -181,7 +181,7 @@ class Untraced(nn.Module):
 
 
 def test_unknown_options_are_refused_before_the_import():
-    with pytest.raises(zero.ArgumentError, match="no option 'optimiser'.*key of the configuration"):
+    with pytest.raises(zero.ArgumentError, match="no option 'optimiser'; the nearest is 'optimizer'.*said by the configuration"):
         zero.compile(Untraced(), {"x": torch.ones(2)}, optimiser=1)
     with pytest.raises(zero.ArgumentError, match="no option 'thread'; the nearest is 'threads'"):
         zero.compile(Untraced(), {"x": torch.ones(2)}, thread=1)
