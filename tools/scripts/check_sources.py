@@ -80,7 +80,7 @@ def check_casts(root):
     text = "".join(path.read_text() for path in records)
     pairs = re.findall(r'\w+_(?:Shared|Runtime)Enum<"(\w+)"(?:, "(\w+)",)?', text)
     names = "|".join(sorted({each for pair in pairs for each in pair if each}))
-    cast = re.compile(rf"static_cast<(?:\w*::)*(?:{names})>|(?<![\w.>~])(?:{names})\((?!\))")
+    cast = re.compile(rf"static_cast<(?:\w*::)*(?:{names})>|(?<![\w.>~])(?:{names})\((?!\)|const )")
     files = git(root, "ls-files", "-z", "--", *FORMATTED)
     if files is None:
         return skipped(name, "not a git checkout: no list of tracked files")

@@ -12,8 +12,8 @@ namespace mlir::nn {
 /// they are needed. Both share the memory of `value`.
 Value buildReshape(ImplicitLocOpBuilder &b, Value value, RankedTensorType type);
 
-/// A view of `value` as a matrix, whose leading dimensions are rows; a vector is
-/// one row.
+/// A view of `value` as a matrix, whose leading dimensions are rows; a vector
+/// is one row.
 Value buildMatrix(OpBuilder &builder, Location loc, Value value);
 
 /// `scalar`, a tensor of rank 0, in every element of `type`.
