@@ -112,7 +112,7 @@ static bool needsRange(const zrt::Factors &factors) {
   return false;
 }
 
-/// Finds operations that give rows places in an order of their own, beside one
+/// Notes `op` if it gives rows places in an order of their own, beside one
 /// other dimension that no operand has: the experts.
 void PlaceSharding::findFills(Operation *op) {
   const zrt::Factors factors = getFactors(op);

@@ -294,7 +294,8 @@ SmallVector<DimensionId> Sharding::findRefused() const {
     for (DimensionId atom : atomsOf(parameter))
       if (!mayCut(parameter, atom))
         refused.insert(atom);
-  // The dimensions other than the one that the model names to be cut.
+  // The dimensions other than the one that the model names to be cut; all of
+  // them if the model says that none is.
   for (ParameterOp parameter : parameters)
     if (std::optional<int64_t> wanted = parameter.getSharding())
       for (auto [index, dim] :

@@ -38,8 +38,8 @@ static bool isOneBlock(const Layout &layout, ArrayRef<int64_t> shape) {
          ArrayRef(layout.blocks.sizes) == shape.slice(layout.dim, 1);
 }
 
-/// Adds a layout of dimension 0, which has the ranks of another axis: it may
-/// lie in one block with the block that a rank has.
+/// Adds a layout of dimension 0, which has the ranks of another axis, if a rank
+/// has one block of another dimension: both may lie in one block.
 static void addFront(State &state, ArrayRef<int64_t> shape) {
   if (llvm::any_of(state.layouts, [&](const Layout &layout) {
         return layout.dim != 0 && isOneBlock(layout, shape);
@@ -119,8 +119,8 @@ static SmallVector<Layout, 1> likelyLayouts(Value value, const State &state) {
   return likely.empty() ? state.layouts : likely;
 }
 
-/// The state after an exchange of the rows of `value`, if these are cut along a
-/// dimension other than the first.
+/// The state after an exchange of the rows of `value`, by the first likely
+/// layout of a dimension other than 0; nothing if there is none.
 std::optional<State> Values::exchanged(Value value, const State &state) const {
   SmallVector<Layout, 1> likely = likelyLayouts(value, state);
   const Layout *layout = llvm::find_if(

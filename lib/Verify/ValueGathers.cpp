@@ -194,8 +194,8 @@ static std::optional<State> moveGathered(const Moved &moved, const State &state,
 // From the whole to one's own
 //===----------------------------------------------------------------------===//
 
-/// Sets `stride` and `front` of `state`, that behind a move, if the move only
-/// brings a dimension of the ranks to the front.
+/// Sets `stride`, `front` and `isOneIndex` of `state`, that behind a move, if
+/// the move only brings a dimension of the ranks to the front; returns whether.
 static bool rememberFront(const Moved &moved, State &state, int64_t ranks) {
   if (moved.to.empty() || moved.to.front() != ranks || !moved.movesOnly(0))
     return false;
@@ -227,8 +227,8 @@ void verify::setFront(State &state, Operation *op, int64_t ranks) {
     rememberFront(*moved, state, ranks);
 }
 
-/// The state of a rank's own value behind a reshape: the dimensions that one
-/// block fills. A number has none.
+/// The state of a rank's own value behind a reshape: the dimensions that whole
+/// blocks fill. A number has none.
 static std::optional<State> reshapeOwn(ArrayRef<int64_t> shape,
                                        const State &operand) {
   if (!operand.numbers.empty() && shape.empty()) {

@@ -45,8 +45,8 @@ struct Blocks {
   std::optional<Blocks> window(int64_t offset, int64_t extent) const;
   /// Whether a rank has one index of each block.
   bool isOneByOne() const;
-  /// The same blocks in units of `stride` indices; nothing if their sizes are
-  /// no multiples of it.
+  /// The same blocks in units of `stride` indices; nothing if a size or `begin`
+  /// is no multiple of it.
   std::optional<Blocks> within(int64_t stride) const;
   /// Whether whole blocks fill a dimension of `extent` indices.
   bool fills(int64_t extent) const;

@@ -226,10 +226,10 @@ void Rule::addWays(unsigned operand, Way way) {
          "brings together");
 }
 
-/// The results of an operation with operands that are cut. An own value is read
-/// as a part of a dimension if that is possible, and as a rank's own value
-/// otherwise; sums over a cut dimension are terms, and operations that need the
-/// whole are refused.
+/// The results of an operation with operands that are cut. Own values are read
+/// as parts of a dimension if that is possible; if all cut operands are own,
+/// the results are own values as well, unless one may be a term. Sums over a
+/// cut dimension are terms, and operations that need the whole are refused.
 std::optional<States> Rule::cutResults() {
   Way way;
   way.dims.resize(operands.size());

@@ -48,8 +48,8 @@ State settled(State state, ArrayRef<int64_t> shape);
 /// A `Cut` state with a layout for each dimension of `shape` of which one rank
 /// can have one contiguous block of `block` elements.
 State partOfBlock(ArrayRef<int64_t> shape, int64_t block);
-/// Sets `stride` and `front` of `state`, that of a result of `op`, if `op` is a
-/// move that brings a dimension of `ranks` to the front.
+/// Sets `stride`, `front` and `isOneIndex` of `state`, that of a result of
+/// `op`, if `op` is a move that brings a dimension of `ranks` to the front.
 void setFront(State &state, Operation *op, int64_t ranks);
 
 } // namespace mlir::zero::verify

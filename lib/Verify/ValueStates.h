@@ -1,5 +1,4 @@
-//===- ValueStates.h - what the ranks of an axis have of a value -*- C++
-//-*-===//
+//===- ValueStates.h - what ranks have of a value ---------------*- C++ -*-===//
 #ifndef ZERO_VERIFY_VALUESTATES_H
 #define ZERO_VERIFY_VALUESTATES_H
 

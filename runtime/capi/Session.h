@@ -99,8 +99,9 @@ public:
   /// The learning rate of all parameter groups from the next update on;
   /// nothing: that of the schedule again.
   void setLearningRate(std::optional<double> rate);
-  /// The learning rates of some parameter groups, by name. Throws
-  /// ArgumentError, and sets none, if there is no such group.
+  /// The learning rates of some parameter groups, by name, from the next update
+  /// on; nothing: that of the schedule again. Throws ArgumentError, and sets
+  /// none, if there is no such group.
   void
   setLearningRates(const std::map<std::string, std::optional<double>> &rates);
 
@@ -126,7 +127,8 @@ public:
   /// The elements of a parameter that one rank answers for, piece after piece.
   /// `what` is "parameter", "gradient", or the name of an optimizer state. Each
   /// element belongs to one rank: if several ranks store the elements, each
-  /// answers for an equal part, and setting them sets all copies.
+  /// answers for an equal part, and setting them sets all copies. Values are as
+  /// those of the functions above.
   std::vector<Piece> localPieces(int rank, const std::string &name,
                                  const std::string &what) const;
   void getLocal(int rank, const std::string &name, const std::string &what,

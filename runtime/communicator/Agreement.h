@@ -34,8 +34,8 @@ public:
   bool isKnown() const { return round == rounds.size(); }
   /// Whether nothing is on its way any more.
   bool isDone() const { return isKnown() && sends->active() == 0; }
-  /// Describes the first rank that did not start the operation that rank 0 did;
-  /// "" if all started the same. \pre isKnown()
+  /// Describes how the first rank that did not start what rank 0 did differs
+  /// from it; "" if all started the same. \pre isKnown()
   std::string describeDifference() const;
   /// Calls `visit` with each rank that is waited for now. \pre !isKnown()
   template <typename Visit> void visitAwaited(Visit visit) const {

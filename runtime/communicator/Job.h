@@ -24,7 +24,7 @@ public:
   virtual void cancel() = 0;
 };
 
-/// The job of a process, which ends with the process: communicators in static
+/// The only job of a process, which ends with it: communicators in static
 /// storage may outlive everything else. Every call of the library that connects
 /// the processes is made under `lock()`.
 class Job {

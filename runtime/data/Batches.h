@@ -63,7 +63,8 @@ public:
   void fillValidation(uint64_t batch, void *const *inputs) const;
 
   /// Fills `inputs` for batch `batch` of an evaluation with the samples in the
-  /// order of the data; after the last one the first ones follow.
+  /// order of the data; after the last one the first ones follow. Throws as
+  /// `fillValidation`.
   void fillInOrder(uint64_t batch, void *const *inputs) const;
   /// Rows of samples in the validation data, and the batches of a rank that
   /// `fillInOrder` takes for all of them. Throw where there is no such data.

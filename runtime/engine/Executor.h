@@ -103,8 +103,9 @@ public:
   void setPostponed(bool postponed) { isPostponed = postponed; }
   /// Whether `runApply` postpones any collective.
   bool willPostpone() const;
-  /// Runs the command that judges the gradients of an update again, after they
-  /// were changed. Called by all ranks in the command hook, with that command.
+  /// Runs the commands that measure and judge the gradients of an update again,
+  /// after they were changed. Called by all ranks in the command hook, with the
+  /// command that judges them.
   void judgeAgain();
 
   /// Waits for every operation that a region left running for the next one, or

@@ -144,7 +144,7 @@ std::vector<std::string> kernelSchemaNames();
 /// "dy is 4x5xf32, wanted 4x6xf32", or nothing, and then fills `shapes`.
 std::string checkKernel(const KernelSpec &spec, KernelShapes &shapes);
 
-/// Checks the spec of an operation, which may compute in f64.
+/// As `checkKernel`, for the spec of an operation, which may compute in f64.
 std::string checkOperation(const KernelSpec &spec, KernelShapes &shapes);
 
 /// The factors of an operation as its row says them; nothing where there is no

@@ -29,7 +29,7 @@ struct WindowDim {
     const int64_t before = -position(o, 0);
     return before > 0 ? (before + dilation - 1) / dilation : 0;
   }
-  /// The end of the k in [0, window) at which window `o` has elements.
+  /// One more than the largest k of window `o` that lies in the images.
   ZRT_WINDOW int64_t endTap(int64_t o) const {
     const int64_t left = size - position(o, 0);
     const int64_t taps = left > 0 ? (left + dilation - 1) / dilation : 0;

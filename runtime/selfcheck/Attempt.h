@@ -9,7 +9,7 @@
 
 namespace zrt {
 
-/// The sums that one rank computes of its losses and gradients.
+/// The sums and the digest that one rank computes of its losses and gradients.
 struct Measure {
   double loss = 0, weight = 0; ///< sums over micro-batches
   double squares = 0;          ///< of what it stores of gradients

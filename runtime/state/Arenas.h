@@ -35,8 +35,8 @@ public:
   /// `bytes` (not 0) of zeros, beginning at a multiple of 4,096. Throws
   /// std::runtime_error, naming `what`, where there is not that much.
   virtual void *allocate(uint64_t bytes, const char *what) = 0;
-  /// Allocates memory that is written before it is read: it may hold no zeros,
-  /// so that a tool can find reads of memory that nobody wrote.
+  /// As `allocate`, for memory that is written before it is read: it may hold
+  /// no zeros, so that a tool can find reads of memory that nobody wrote.
   virtual void *allocateScratch(uint64_t bytes, const char *what) {
     return allocate(bytes, what);
   }

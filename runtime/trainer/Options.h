@@ -32,7 +32,8 @@ struct Options : BackendOptions {
   std::string ranksAs = "auto"; ///< or "threads", "processes"
   /// Seconds without any progress until it says whom it waits for; 0: never.
   double noticeAfter = 10;
-  /// The folder in which that of a run's records is made; empty: in memory.
+  /// The folder in which the folder of a run's records is made; empty: in
+  /// memory.
   std::string flight;
   std::vector<FaultSpec> faults; ///< to inject
   bool fromScratch = false; ///< from new values, although there are weights

@@ -120,7 +120,7 @@ TEST_F(CudaAlignment, GroupedMatmul) {
       }
 }
 
-/// A test by itself, since it is behind products, which need not be bitwise
+/// GELU by itself: elsewhere it is behind products, which need not be bitwise
 /// equal at other addresses.
 TEST_F(CudaAlignment, Gelu) {
   constexpr int64_t elements = 1003;

@@ -78,7 +78,7 @@ TEST(KernelCode, InPlace) {
   EXPECT_EQ(x, y);
 }
 
-/// Kernels for machines with shorter vectors are bitwise equal.
+/// Kernels for machines with shorter vectors give bitwise equal results.
 TEST(KernelCode, WidthsAndCpusGiveEqualBits) {
   auto x = randoms(1000, -6, 6);
   const std::string toHalf = "\n    %q = arith.truncf %p : f32 to bf16"

@@ -29,7 +29,8 @@ struct LossMean {
   /// Why no count can stand for the whole loss, and where; empty where one can.
   std::string obstacle;
   Operation *at = nullptr;
-  /// Whether the obstacle is a divisor that depends on trained parameters, too.
+  /// Whether the obstacle is a divisor that depends on trained parameters, too,
+  /// beside which the loss has no count.
   bool isLearned = false;
 };
 

@@ -42,8 +42,8 @@ public:
   /// Seconds of a kernel on one rank, while the other ranks run it too.
   double kernelSeconds(const zrt::KernelSpec &spec) const;
 
-  /// Seconds of a kernel that runs on `stream`: a copy over the bus, or an
-  /// update by the host.
+  /// Seconds of a kernel that runs on `stream`, a copy over the bus or an
+  /// update by the host, while the other ranks run it too.
   double kernelSeconds(const zrt::KernelSpec &spec, StreamKind stream) const;
 
   /// Seconds of a collective of the ranks of `group`, from its start to its

@@ -26,7 +26,8 @@ def PaddableOpInterface : OpInterface<"PaddableOpInterface"> {
     (ins "unsigned":$operand, "int64_t":$dim), /*methodBody=*/"",
     "return ::mlir::zero::findPadded($_op.getOperation(), operand, dim);">,
     InterfaceMethod<[{
-      Whether the operation may be faster if padded dimensions are multiples.
+      Whether the operation may be faster if padded dimensions are multiples of
+      some size.
     }], "bool", "gainsFromPadding", (ins), /*methodBody=*/"", "return false;">,
     InterfaceMethod<[{
       Called once an operand has become larger along `dim`, and results have their new

@@ -20,7 +20,8 @@
 
 namespace mlir::zero {
 
-/// The data that a micro-batch depends on besides its arguments.
+/// The data of a micro-batch besides its arguments: what it depends on, and the
+/// gradients that it writes.
 struct InterpreterContext {
   uint64_t seed = 0;                 ///< of the run; dropout masks depend on it
   uint64_t firstSample = 0;          ///< global sample of the arguments' row 0

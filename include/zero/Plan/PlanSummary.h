@@ -59,7 +59,7 @@ struct TrafficSummary {
   /// The ranks of the groups in which it travels; 0: those that states are cut
   /// over.
   int64_t ranks = 0;
-  /// Whether some of the traffic is quantized: its elements are bytes.
+  /// Whether some of the traffic is quantized; elements of that part are bytes.
   bool isPacked = false;
 };
 

@@ -24,7 +24,8 @@ LogicalResult makeTemporaryFile(llvm::StringRef name,
                                 llvm::SmallVectorImpl<char> &path,
                                 std::string &error);
 
-/// Makes an empty folder in the folder of temporary files.
+/// Makes an empty folder in the folder of temporary files; `error` says why it
+/// cannot be.
 LogicalResult makeTemporaryFolder(llvm::StringRef name,
                                   llvm::SmallVectorImpl<char> &path,
                                   std::string &error);

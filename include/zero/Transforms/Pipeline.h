@@ -83,9 +83,8 @@ std::unique_ptr<Pass> createCheckPlanPass(const TrainConfig &config);
 /// Adds the passes from a model to kernels on one device, the same for every
 /// stage: a part of the whole.
 void buildModelPipeline(OpPassManager &manager, const TrainConfig &config);
-/// Adds the passes of `buildModelPipeline` that come before exchanges with
-/// other ranks are started: layers that may be recomputed are found in their
-/// result.
+/// Adds the passes of `buildModelPipeline` but those of `addExchangePasses`:
+/// layers that may be recomputed are found in their result.
 void buildOperationsPipeline(OpPassManager &manager, const TrainConfig &config);
 
 /// Adds the passes of `buildModelPipeline` that each stage of several chunks

@@ -20,8 +20,8 @@ public:
   /// one model.
   LogicalResult run(ModuleOp module, StepOp model);
 
-  /// The cuts of a value; nothing if ranks have neither all of it nor parts of
-  /// one dimension, such as the term of a sum.
+  /// The cuts of a value, one for each axis that cuts it; nothing if a stage
+  /// cannot hand the value on, as the term of a sum.
   std::optional<SmallVector<CutAttr, 2>> cutsOf(Value value) const;
 
 private:

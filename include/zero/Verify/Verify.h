@@ -108,17 +108,17 @@ LogicalResult verifyStreams(const Tables &tables);
 LogicalResult verifyPlaces(const Tables &tables);
 LogicalResult verifyMemory(const Tables &tables);
 
-/// Emits the remark that an error in a schedule which zero's own passes wrote
-/// is the compiler's fault.
+/// Emits the remark that an error in a model or a schedule that zero's passes
+/// wrote is internal, unless the model itself has operations between ranks.
 void remarkInternalError(ModuleOp module);
 
-/// The attributes of `op` that are equal in the programs of all ranks: without
-/// those that zero-specialize-rank changes, and without names that no other
-/// program knows.
+/// The attributes of `op` that must be equal in the programs of all ranks,
+/// without those that zero-specialize-rank changes, and without names that no
+/// other program knows.
 DictionaryAttr getCommonFacts(Operation *op);
-/// Checks a `module` that holds a module for each rank: all of them are there,
+/// If `module` holds a module for each rank, checks that all of them are there,
 /// each once, with the same training, inputs, parameters, optimizers and
-/// partitions. Sorts `steps`, all that are in `module`, by rank.
+/// partitions, and sorts `steps`, all that are in `module`, by rank.
 LogicalResult verifyRanks(ModuleOp module, SmallVectorImpl<StepOp> &steps);
 /// Checks that the programs of all ranks have the same operations of ZeRO, with
 /// the same attributes; of their order only that of collectives matters.

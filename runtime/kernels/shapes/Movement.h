@@ -9,7 +9,7 @@
 
 namespace zrt {
 
-/// The parts of a kernel that moves elements, in their order.
+/// The steps of a kernel that moves elements, in the order of the members.
 struct Movement {
   /// A copy of `sizes` elements: strides in elements, a source stride of 0
   /// repeats; buffers by their number; offsets in bytes.

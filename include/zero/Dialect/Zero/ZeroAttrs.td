@@ -494,8 +494,8 @@ class TierParam<string default = "::mlir::zero::MemoryTier::Device"> : EnumParam
 def Zero_AtAttr : Zero_Attr<"At", "at"> {
   let summary = "A place in memory: arena, tier and byte offset";
   let description = [{
-    The arena says which kind of data the place holds, the tier in which memory
-    it is: that of the `device`, where kernels run, in pinned memory of the
+    The arena says which kind of data the place holds, the tier in which memory it
+    is: in that of the `device`, where kernels run, in pinned memory of the
     `host`, or in a `file`. Each arena has a memory of its own in each tier, and
     offsets count from its begin: places in two tiers never share bytes. The
     address on a rank is `arena + offset + i * stride`, in bytes, where i is the

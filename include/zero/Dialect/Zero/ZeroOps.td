@@ -494,9 +494,9 @@ def Zero_StridedOp : Zero_Op<"strided", [Pure, IsolatedFromAbove,
     SingleBlock]> {
   let summary = "A kernel that reads and writes parts of tensors in place";
   let description = [{
-    Computes its body in one kernel: the moves in it do not happen. Its operands are
-    parts of the inputs, and its results parts of the outputs, with the strides that
-    follow from the moves. So nothing outside needs to know of strides.
+    Computes its body in one kernel: the moves of the body do not happen. The kernel's
+    operands are parts of the inputs, and its results parts of the outputs, with the
+    strides that follow from the moves. So nothing outside needs to know of strides.
 
     Constraints
     - (C1) the body's arguments have the types of `inputs`, and `zero.strided_yield`
