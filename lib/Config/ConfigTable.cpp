@@ -34,7 +34,7 @@ static void fromJson(const json::Value &value, zrt::Layout &field) {
   field = *parseLayout(*value.getAsString());
 }
 static void fromJson(const json::Value &value, zrt::PassOrder &field) {
-  field = *parsePassOrder(*value.getAsString());
+  field = parsePassOrder(*value.getAsString()).value_or(field);
 }
 static void fromJson(const json::Value &value, RecomputePolicy &field) {
   field = *parseRecomputePolicy(*value.getAsString());
