@@ -52,15 +52,11 @@ static void fromJson(const json::Value &value,
   field = parseDropOrder(*value.getAsString());
 }
 
-static json::Value toJson(zrt::Layout field) { return stringifyLayout(field); }
-static json::Value toJson(zrt::PassOrder field) {
-  return stringifyPassOrder(field);
-}
-static json::Value toJson(zrt::DropOrder field) {
-  return stringifyDropOrder(field);
-}
+/// Enumerations of programs are written by the names of their cases.
 template <typename T> static json::Value toJson(const T &field) {
-  if constexpr (std::is_enum_v<T>)
+  if constexpr (zrt::kCountOf<T> > 0)
+    return nameOf(field);
+  else if constexpr (std::is_enum_v<T>)
     return stringify(field);
   else
     return field;

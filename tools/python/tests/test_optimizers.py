@@ -61,6 +61,15 @@ def a_module() -> Classifier:
     return Classifier()
 
 
+def updated(module: nn.Module, optimizer: torch.optim.Optimizer, batch: dict) -> float:
+    """The loss of an update by PyTorch."""
+    optimizer.zero_grad()
+    loss = module(**batch)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
 def assert_trained_alike(step: zero.Step, module: nn.Module) -> None:
     for name, parameter in module.named_parameters():
         found = torch.from_numpy(step.parameter(name))
@@ -77,11 +86,8 @@ def test_trains_as_pytorch_does(kind):
         module, batches(1)[0], config=CONFIG, optimizer=KINDS[kind](groups_of(module))
     ) as step:
         for batch in batches(5):
-            optimizer.zero_grad()
-            loss = twin(**batch)
-            loss.backward()
-            optimizer.step()
-            assert step(batch) == pytest.approx(loss.item(), rel=1e-5)
+            loss = updated(twin, optimizer, batch)
+            assert step(batch) == pytest.approx(loss, rel=1e-5)
         assert_trained_alike(step, twin)
 
 
@@ -94,8 +100,7 @@ def test_one_group_decays_all_of_it():
     )
     batch = batches(1)[0]
     with zero.compile(module, batch, config=CONFIG, optimizer=given) as step:
-        twin(**batch).backward()
-        optimizer.step()
+        updated(twin, optimizer, batch)
         step(batch)
         assert_trained_alike(step, twin)
         assert "weight decay leaves out" not in step.remarks
@@ -130,18 +135,11 @@ def test_wrapped_layers_and_spare_ones(updates):
         eps=1e-2,
     )
 
-    def update(batch) -> float:
-        optimizer.zero_grad()
-        loss = module(**batch)
-        loss.backward()
-        optimizer.step()
-        return loss.item()
-
     for batch in batches(updates):
-        update(batch)
+        updated(module, optimizer, batch)
     with zero.compile(module, batches(1)[0], optimizer=optimizer) as step:
         for batch in batches(3):
-            assert step(batch) == pytest.approx(update(batch), rel=1e-5)
+            assert step(batch) == pytest.approx(updated(module, optimizer, batch), rel=1e-5)
         assert_trained_alike(step, module)
         rates = {f"group{number}": 0.0 for number in (1, 2, 3)}
         before = step.parameter("last.weight")
@@ -177,9 +175,7 @@ def test_schedule_of_pytorch():
         for batch in batches(4):
             rates = [group["lr"] for group in optimizer.param_groups]
             step.set_learning_rate(dict(zip(("group0", "group1", "head"), rates)))
-            optimizer.zero_grad()
-            twin(**batch).backward()
-            optimizer.step()
+            updated(twin, optimizer, batch)
             schedule.step()
             step(batch)
         assert_trained_alike(step, twin)
@@ -222,21 +218,14 @@ def test_goes_on_from_updates_of_pytorch(kind):
     optimizer = KINDS[kind](groups_of(module))
     frozen = module.body[3].requires_grad_(False)
 
-    def update(batch) -> float:
-        optimizer.zero_grad()
-        loss = module(**batch)
-        loss.backward()
-        optimizer.step()
-        return loss.item()
-
     for batch in batches(3):
-        update(batch)
+        updated(module, optimizer, batch)
     with zero.compile(
         module, batches(1)[0], config=CONFIG, optimizer=optimizer, ranks=1, stage=2
     ) as step:
         assert step.updates == (0 if kind in ("SGD", "Nesterov") else 3)
         for batch in batches(6)[3:]:
-            assert step(batch) == pytest.approx(update(batch), rel=1e-5)
+            assert step(batch) == pytest.approx(updated(module, optimizer, batch), rel=1e-5)
         assert_trained_alike(step, module)
         assert (step.parameter("body.3.weight") == frozen.weight.numpy()).all()
         mean = torch.from_numpy(step.parameter("body.1.running_mean"))

@@ -14,7 +14,6 @@ import torch
 from models import MODELS
 from safetensors.torch import load_file, save_file
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.utils.data import DataLoader
 from training import run, tool
 
 import zero
@@ -113,28 +112,6 @@ def test_predicts_nothing_of_no_samples(mlp):
     for other in (numpy.zeros((0, 2), "float32"), numpy.zeros((0, 1), object)):
         with pytest.raises(zero.ArgumentError, match="'y'"):
             mlp.predict({**nothing, "y": other})
-
-
-def test_a_loader_whose_last_batch_is_short():
-    """It is refused before the first update that it would cost, and trains where that is not
-    reached, or is left out."""
-    samples = list(zip(*mlp_batch(10).values()))
-
-    def batches(**options):
-        def joined(rows):
-            return {name: numpy.stack(column) for name, column in zip("xy", zip(*rows))}
-
-        return DataLoader(samples, batch_size=4, collate_fn=joined, **options)
-
-    with compile_mlp() as step:
-        with pytest.raises(zero.ArgumentError, match="2 of its 4 samples, and all updates take as"):
-            step.train(batches(), steps=3, progress=False)
-        assert step.updates == 0
-        step.train(batches(), steps=2, progress=False)
-        step.train(batches(drop_last=True), steps=3, progress=False)
-        alone = DataLoader(samples[:4], batch_size=64, collate_fn=batches().collate_fn)
-        step.train(alone, steps=2, progress=False)
-        assert step.updates == 7
 
 
 def test_predicts_what_is_named(mlp):

@@ -75,7 +75,8 @@ def compile(
     `config` is a DeepSpeed configuration, its path or a dictionary; `optimizer` is one of
     PyTorch over the module's parameters, whose kind, settings, parameter groups and state are
     taken in the place of the configuration's, and beside which gradients are clipped only if
-    the configuration says so; `ranks`, `stage`, `mesh` and `deterministic` are zero-compile's flags, and `options` are further ones.
+    the configuration says so; `ranks`, `stage`, `mesh` and `deterministic` are zero-compile's
+    flags, and `options` are further ones.
     `given_gradients` has updates take gradients of micro-batches that the caller gives,
     `step(batch, gradients=...)`: "add" adds them to those of the loss, and with "instead"
     updates compute none, and have no batch.
@@ -130,7 +131,7 @@ def compile(
         _go_on(step, described)
     if described:
         trained = {described.groups.get(n) for n, p in step.parameters.items() if p.trainable}
-        step.idle_groups = set(described.names) - trained
+        step.idle_groups = set(described.names()) - trained
     step.aliases = dict(getattr(model, "aliases", {}))
     step.buffers = dict(getattr(model, "buffers", {}))
     step.uses = dict(getattr(model, "uses", {}))

@@ -62,13 +62,15 @@ class _Member:
 @dataclass
 class Described:
     """Keys of the configuration, as JSON, the group of each parameter by its name in the
-    imported model, the names of all groups, and the run of updates that the optimizer has made,
-    if any."""
+    imported model, and the run of updates that the optimizer has made, if any."""
 
     keys: dict[str, Any]
     groups: dict[str, str]
-    names: list[str]
     run: SavedRun | None
+
+    def names(self) -> list[str]:
+        """Of all groups, those of frozen parameters included."""
+        return list(self.keys["zero.parameter_groups"])
 
     def flags(self) -> list[str]:
         return [f"--set={path}={json.dumps(value)}" for path, value in self.keys.items()]
@@ -113,7 +115,6 @@ def describe(optimizer: Any, model) -> Described:
     return Described(
         keys,
         {name: member.group for name, member in members.items()},
-        list(groups),
         _run_of(optimizer, states, members, model),
     )
 
@@ -164,8 +165,8 @@ def _check_settings(kind: _Kind, name: str, group: dict[str, Any], first: dict[s
         is_idle = each == "dampening" and not _plain(group.get("momentum"))
         if _plain(group.get(each, wanted)) != wanted and not is_idle:
             raise ArgumentError(
-                f"the optimizer's {each} is {group[each]!r} in the group '{name}', wanted {wanted}: "
-                "a compiled step has no other"
+                f"the optimizer's {each} is {group[each]!r} in the group '{name}', wanted "
+                f"{wanted}: a compiled step has no other"
             )
     for each in (*kind.settings, "decoupled_weight_decay"):
         if _plain(group.get(each)) != first.get(each):

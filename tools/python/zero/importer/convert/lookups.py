@@ -74,15 +74,12 @@ def embedding_bag(
 def bags_without(b: Builder, rows: Value, kept: Value, kind: str) -> Value:
     """Bags of those rows that are kept, which are 0 where none is."""
     wide = b.reshape(kept, kept.shape + (1,))
+    counts = b.reduce("sum", b.cast(wide, rows.dtype), [1])
     if kind == "max":
         found = b.reduce("max", b.select(wide, rows, b.like(rows, float("-inf"))), [1])
-        any_kept = b.compare("gt", b.reduce("sum", b.cast(wide, rows.dtype), [1]), 0)
-        return b.select(any_kept, found, b.like(found, 0))
+        return b.select(b.compare("gt", counts, 0), found, b.like(found, 0))
     found = b.reduce("sum", b.select(wide, rows, b.like(rows, 0)), [1])
-    if kind == "sum":
-        return found
-    counts = b.reduce("sum", b.cast(wide, rows.dtype), [1])
-    return b.over(found, b.binary("maximum", counts, 1))
+    return found if kind == "sum" else b.over(found, b.binary("maximum", counts, 1))
 
 
 @converts("aten.histc.default", to="a one-hot mask and nn.reduce sum")
