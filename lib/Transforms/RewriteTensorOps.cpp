@@ -28,6 +28,7 @@ struct RewriteTensorOps
       if (failed(nn::rewriteTensorOps(step.getBody().front())))
         return signalPassFailure();
       nn::splitSlices(step.getBody().front());
+      nn::simplifyMoves(step.getBody().front());
     }
   }
 };

@@ -35,7 +35,7 @@ zero.step @gather(%x: tensor<5x4xf32>, %i: tensor<2x3x1xi32>) {
 // Pairs of indices number the rows of the gathered dimensions.
 // CHECK-LABEL: zero.step @gather_pairs
 // CHECK:         %[[T:.*]] = nn.transpose %{{.*}} permutation [0, 2, 1] : (tensor<5x4x3xf32>) -> tensor<5x3x4xf32>
-// CHECK:         %[[TABLE:.*]] = tensor.expand_shape {{.*}} into tensor<15x4xf32>
+// CHECK:         %[[TABLE:.*]] = tensor.collapse_shape %{{.*}} {{\[\[}}0, 1], [2]] : tensor<5x3x4xf32> into tensor<15x4xf32>
 // CHECK:         %[[I:.*]] = tensor.extract_slice %{{.*}}[0, 0] [6, 1] [1, 1] : tensor<6x2xi32> to tensor<6xi32>
 // CHECK:         %[[K:.*]] = tensor.extract_slice %{{.*}}[0, 1] [6, 1] [1, 1] : tensor<6x2xi32> to tensor<6xi32>
 // CHECK:         %[[THREE:.*]] = arith.constant dense<3> : tensor<6xi32>
@@ -103,5 +103,66 @@ zero.step @outside(%x: tensor<4xf32>) {
   // expected-error @+1 {{'tensor.extract' op has the index 4 in dimension 0 of 'tensor<4xf32>': wanted one from 0 to 3}}
   %s = tensor.extract %x[%i] : tensor<4xf32>
   %loss = tensor.from_elements %s : tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+// Samples and heads that are merged, moved and split again, as in
+// nn.MultiheadAttention of PyTorch.
+// CHECK-LABEL: zero.step @merged
+// CHECK-NEXT:    %[[HEADS:.*]] = tensor.expand_shape %{{.*}} {{\[\[}}0], [1], [2, 3]] output_shape [6, 2, 4, 8] : tensor<6x2x32xf32> into tensor<6x2x4x8xf32>
+// CHECK-NEXT:    %[[MOVED:.*]] = nn.transpose %[[HEADS]] permutation [1, 2, 0, 3]
+// CHECK-NEXT:    nn.reduce mean %[[MOVED]]
+zero.step @merged(%x: tensor<6x2x32xf32>) {
+  %a = tensor.collapse_shape %x [[0], [1, 2]] : tensor<6x2x32xf32> into tensor<6x64xf32>
+  %b = tensor.expand_shape %a [[0], [1, 2]] output_shape [6, 8, 8] : tensor<6x64xf32> into tensor<6x8x8xf32>
+  %c = nn.transpose %b permutation [1, 0, 2] : (tensor<6x8x8xf32>) -> tensor<8x6x8xf32>
+  %d = tensor.expand_shape %c [[0, 1], [2], [3]] output_shape [2, 4, 6, 8] : tensor<8x6x8xf32> into tensor<2x4x6x8xf32>
+  %loss = nn.reduce mean %d dims [0, 1, 2, 3] : (tensor<2x4x6x8xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+// A dimension of one index that is put in, moved and taken out, and moves that
+// undo each other.
+// CHECK-LABEL: zero.step @moved
+// CHECK-SAME:      (%[[X:.*]]: tensor<6x12xf32>, %[[Y:.*]]: tensor<6x12xf32>)
+// CHECK-NEXT:    %[[PARTS:.*]] = tensor.expand_shape %[[X]] {{\[\[}}0], [1, 2]] output_shape [6, 3, 4]
+// CHECK-NEXT:    nn.transpose %[[PARTS]] permutation [1, 0, 2] : (tensor<6x3x4xf32>) -> tensor<3x6x4xf32>
+// CHECK-NEXT:    nn.reduce
+// CHECK-NEXT:    nn.reduce mean %[[Y]]
+zero.step @moved(%x: tensor<6x12xf32>, %y: tensor<6x12xf32>) {
+  %a = tensor.expand_shape %x [[0, 1], [2, 3]] output_shape [1, 6, 3, 4] : tensor<6x12xf32> into tensor<1x6x3x4xf32>
+  %b = nn.transpose %a permutation [2, 1, 0, 3] : (tensor<1x6x3x4xf32>) -> tensor<3x6x1x4xf32>
+  %c = tensor.collapse_shape %b [[0], [1], [2, 3]] : tensor<3x6x1x4xf32> into tensor<3x6x4xf32>
+  %s = nn.reduce mean %c dims [0, 1, 2] : (tensor<3x6x4xf32>) -> tensor<f32>
+  %d = nn.transpose %y permutation [1, 0] : (tensor<6x12xf32>) -> tensor<12x6xf32>
+  %e = nn.transpose %d permutation [1, 0] : (tensor<12x6xf32>) -> tensor<6x12xf32>
+  %t = nn.reduce mean %e dims [0, 1] : (tensor<6x12xf32>) -> tensor<f32>
+  %loss = arith.addf %s, %t : tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+// What is read in between, too, stays; so do merged dimensions that are split where
+// none of them ends.
+// CHECK-LABEL: zero.step @stays_moved
+// CHECK:         %[[T:.*]] = nn.transpose
+// CHECK-NEXT:    nn.transpose %[[T]]
+// CHECK:         tensor.collapse_shape %{{.*}} {{\[\[}}0, 1]] : tensor<4x6xf32> into tensor<24xf32>
+// CHECK-NEXT:    tensor.expand_shape
+zero.step @stays_moved(%x: tensor<2x3x4xf32>, %y: tensor<4x6xf32>) {
+  %a = nn.transpose %x permutation [1, 0, 2] : (tensor<2x3x4xf32>) -> tensor<3x2x4xf32>
+  %b = nn.transpose %a permutation [0, 2, 1] : (tensor<3x2x4xf32>) -> tensor<3x4x2xf32>
+  %s = nn.reduce mean %a dims [0, 1, 2] : (tensor<3x2x4xf32>) -> tensor<f32>
+  %t = nn.reduce mean %b dims [0, 1, 2] : (tensor<3x4x2xf32>) -> tensor<f32>
+  %c = tensor.collapse_shape %y [[0, 1]] : tensor<4x6xf32> into tensor<24xf32>
+  %d = tensor.expand_shape %c [[0, 1]] output_shape [3, 8] : tensor<24xf32> into tensor<3x8xf32>
+  %u = nn.reduce mean %d dims [0, 1] : (tensor<3x8xf32>) -> tensor<f32>
+  %v = arith.addf %s, %t : tensor<f32>
+  %loss = arith.addf %u, %v : tensor<f32>
   zero.yield %loss : tensor<f32>
 }

@@ -57,7 +57,11 @@ def RewriteTensorOps : Pass<"zero-rewrite-tensor-ops", "::mlir::ModuleOp"> {
       a concatenation;
     - `tensor.extract_slice`s that cut a tensor along one dimension, and together are
       all of it, become one `nn.split`, whose gradient is one concatenation and no
-      sum of tensors of zeros. Slices of leading dimensions are views, and stay.
+      sum of tensors of zeros. Slices of leading dimensions are views, and stay;
+    - `tensor.collapse_shape`, `nn.transpose` and `tensor.expand_shape` that merge
+      dimensions and then split what they merged, as `nn.MultiheadAttention` of PyTorch
+      does with samples and heads, split first, transpose once, and merge: of a part of
+      the heads, shapes tell which dimension it is of.
 
     A constant index outside its tensor is an error. What else has no kernel is
     left to `zero-outline-elementwise`, which reports it.

@@ -286,9 +286,12 @@ class Attends(nn.Module):
         return F.cross_entropy(self.head(x).flatten(0, 1), labels.flatten())
 
 
-@pytest.mark.parametrize("mesh", ("sequence=2", "sequence=4", "tensor=2", "tensor=2,sequence=2"))
+@pytest.mark.parametrize(
+    "mesh", ("sequence=2", "sequence=4", "tensor=2", "tensor=4", "tensor=2,sequence=2")
+)
 @pytest.mark.parametrize("kind", (nn.MultiheadAttention, nn.TransformerEncoderLayer))
 def test_attention_of_pytorch(kind, mesh):
+    """Ranks have several heads, or one."""
     torch.manual_seed(0)
     settings = {} if kind is nn.MultiheadAttention else {"dim_feedforward": 32, "dropout": 0.0}
     module = Attends(kind(WIDTH, 4, batch_first=True, **settings))

@@ -74,6 +74,11 @@ LogicalResult rewriteTensorOps(Block &block);
 /// dimension and together are all of it, unless they are views.
 void splitSlices(Block &block);
 
+/// Rewrites chains of views and transpositions in `block` as ones that split
+/// dimensions, transpose once and merge, where these are fewer, or where the
+/// chain merges dimensions and then splits what it merged.
+void simplifyMoves(Block &block);
+
 } // namespace mlir::nn
 
 #endif // ZERO_DIALECT_NN_TENSORFORMS_H
