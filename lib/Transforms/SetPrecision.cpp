@@ -3,10 +3,12 @@
 #include "zero/Transforms/Passes.h"
 
 #include "zero/Dialect/Zero/Zero.h"
+#include "zero/Interfaces/Factors.h"
 #include "zero/Interfaces/KernelSpec.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/SymbolTable.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -32,13 +34,17 @@ static Type withElement(Type type, Type element) {
 // Which operations stay f32
 //===----------------------------------------------------------------------===//
 
+static bool isByElement(Operation *op) {
+  return op->hasTrait<OpTrait::Elementwise>() ||
+         isa<ElementwiseOpInterface>(op);
+}
+
 /// Whether `op` may stay f32 on the way to the loss: arithmetic on elements,
 /// and what reduces, reshapes or normalises them; no matrix products.
 static bool isCheapInFloat32(Operation *op) {
-  return op->hasTrait<OpTrait::Elementwise>() ||
-         op->hasTrait<CheapInFloat32>() ||
-         isa<ElementwiseOpInterface, tensor::CollapseShapeOp,
-             tensor::ExpandShapeOp, tensor::CastOp>(op);
+  return isByElement(op) || op->hasTrait<CheapInFloat32>() ||
+         isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::CastOp>(
+             op);
 }
 
 /// The operations between the network and the loss: cheap ones of which
@@ -61,22 +67,62 @@ static DenseSet<Operation *> findLossTail(Block &body, YieldOp yield) {
   return tail;
 }
 
+/// Whether `op` gives sums or means of elements of its operand.
+static bool addsUp(Operation *op) {
+  if (!op->hasTrait<CheapInFloat32>())
+    return false;
+  if (auto combined = dyn_cast<CombinedOpInterface>(op);
+      combined && combined.givesTerms())
+    return true;
+  return llvm::any_of(getFactors(op).factors, [](const zrt::Factor &factor) {
+    return factor.kind == zrt::FactorKind::Sum;
+  });
+}
+
+/// The operations that compute what is added up, and nothing else: squares of
+/// a norm, differences of a variance and the mean in these. In 16 bits a square
+/// overflows where a norm does not.
+static DenseSet<Operation *> findAddends(Block &body) {
+  DenseSet<Operation *> addends;
+  // Addends, and what leads to them or to sums without arithmetic.
+  DenseSet<Operation *> leading;
+  auto leadsToSum = [&](Operation *user) {
+    return leading.contains(user) || addsUp(user);
+  };
+  auto isLeading = [&](Operation *user) { return leading.contains(user); };
+  for (Operation &op : llvm::reverse(body)) {
+    if (!isCheapInFloat32(&op) || op.use_empty())
+      continue;
+    const bool isSum = addsUp(&op);
+    if (isSum ? !llvm::all_of(op.getUsers(), isLeading)
+              : !llvm::all_of(op.getUsers(), leadsToSum))
+      continue;
+    leading.insert(&op);
+    if (isSum || isByElement(&op))
+      addends.insert(&op);
+  }
+  return addends;
+}
+
 namespace {
 
 //===----------------------------------------------------------------------===//
 // The rewrite of one step
 //===----------------------------------------------------------------------===//
 
-/// How a value that was f32 in the model is computed.
+/// How a value that was f32 in the model is computed; of the operands of an
+/// operation, the later kind decides.
 enum class Precision {
-  /// As f32; rounded where it meets a 16-bit value. Constants, and what is
-  /// computed from constants and integers alone.
+  /// As f32; rounded where it meets a 16-bit value. Constants and inputs, what
+  /// is computed from these and integers alone, and sums of addends.
   Neutral,
+  /// In 16 bits.
+  Narrow,
+  /// As f32, and so are the operations that use it, up to a sum. Addends.
+  Added,
   /// As f32, and so are the operations that use it. Statistics, the loss, what
   /// the model itself extends to f32.
   Wide,
-  /// In 16 bits.
-  Narrow,
 };
 
 /// Goes through a step's operations in order and gives each its precision.
@@ -96,8 +142,9 @@ private:
   void computeWide(Operation &op, Precision resultPrecision);
   void computeNarrow(Operation &op);
   bool canComputeNarrow(Operation &op);
+  bool isRoundedAfter(Operation &op);
+  void roundResults(Operation &op);
   Precision precisionOf(Operation &op);
-  void roundArguments();
   void removeRoundTrips();
 
   /// `value`, of the model's f32, in 16 bits or in f32.
@@ -108,7 +155,7 @@ private:
   SymbolTable &symbols;
   OpBuilder builder;
   Type narrowElement;
-  DenseSet<Operation *> lossTail;
+  DenseSet<Operation *> lossTail, addends;
   /// The operation that is being rewritten.
   Operation *current = nullptr;
   /// Values that were f32 in the model; all others keep their type.
@@ -226,13 +273,11 @@ Precision StepRewriter::precisionOf(Operation &op) {
   Precision precision = Precision::Neutral;
   for (OpOperand &operand : op.getOpOperands()) {
     auto found = precisions.find(operand.get());
-    if (found == precisions.end() || isStatisticOperand(operand))
-      continue;
-    if (found->second == Precision::Wide)
-      return Precision::Wide;
-    if (found->second == Precision::Narrow)
-      precision = Precision::Narrow;
+    if (found != precisions.end() && !isStatisticOperand(operand))
+      precision = std::max(precision, found->second);
   }
+  if (precision == Precision::Narrow && addends.contains(&op))
+    return Precision::Added;
   return precision;
 }
 
@@ -282,6 +327,47 @@ void StepRewriter::computeNarrow(Operation &op) {
     }
     result.setType(withElement(result.getType(), narrowElement));
     precisions[result] = Precision::Narrow;
+  }
+}
+
+/// Whether `value`, a constant, is the same in 16 bits.
+static bool isExact(Value value, const llvm::fltSemantics &narrow) {
+  auto isSame = [&](APFloat number) {
+    bool losesInfo = false;
+    number.convert(narrow, APFloat::rmNearestTiesToEven, &losesInfo);
+    return !losesInfo;
+  };
+  FloatAttr scalar;
+  if (matchPattern(value, m_Constant(&scalar)))
+    return isSame(scalar.getValue());
+  DenseFPElementsAttr elements;
+  return matchPattern(value, m_Constant(&elements)) &&
+         llvm::all_of(elements.getValues<APFloat>(), isSame);
+}
+
+/// Whether `op`, on elements of which some are 16-bit, reads f32 numbers that
+/// 16 bits do not hold: only its result is rounded.
+bool StepRewriter::isRoundedAfter(Operation &op) {
+  if (!isByElement(&op) || isa<arith::SelectOp>(op))
+    return false;
+  const auto &semantics = cast<FloatType>(narrowElement).getFloatSemantics();
+  return llvm::any_of(op.getOperands(), [&](Value operand) {
+    auto found = precisions.find(operand);
+    return found != precisions.end() && found->second == Precision::Neutral &&
+           !isExact(operand, semantics);
+  });
+}
+
+void StepRewriter::roundResults(Operation &op) {
+  builder.setInsertionPointAfter(&op);
+  for (Value result : op.getResults()) {
+    if (!isFloat32(result.getType()))
+      continue;
+    Value rounded = arith::TruncFOp::create(
+        builder, op.getLoc(), withElement(result.getType(), narrowElement),
+        result);
+    result.replaceAllUsesExcept(rounded, rounded.getDefiningOp());
+    precisions[rounded] = Precision::Narrow;
   }
 }
 
@@ -340,39 +426,31 @@ void StepRewriter::rewrite(Operation &op) {
     return;
   }
   Precision precision = precisionOf(op);
-  if (precision == Precision::Narrow && canComputeNarrow(op))
-    return computeNarrow(op);
-  // What cannot be narrow is f32 by itself, not for its users.
-  computeWide(op, precision == Precision::Wide ? Precision::Wide
-                                               : Precision::Neutral);
-}
-
-void StepRewriter::roundArguments() {
-  // Each is inserted first, so that the order is that of the arguments.
-  for (BlockArgument argument : llvm::reverse(body.getArguments())) {
-    if (!isFloat32(argument.getType()) || argument.use_empty())
-      continue;
-    Value rounded = narrow(argument);
-    argument.replaceAllUsesExcept(rounded, rounded.getDefiningOp());
-    precisions[rounded] = Precision::Narrow;
-    // Uses that need f32 take the argument itself.
-    widened[rounded] = argument;
+  if (precision == Precision::Narrow && canComputeNarrow(op)) {
+    if (!isRoundedAfter(op))
+      return computeNarrow(op);
+    computeWide(op, Precision::Neutral);
+    return roundResults(op);
   }
+  // What cannot be narrow is f32 by itself, not for its users; so is a sum.
+  if (precision == Precision::Narrow ||
+      (precision == Precision::Added && !addends.contains(&op) && addsUp(&op)))
+    precision = Precision::Neutral;
+  computeWide(op, precision);
 }
 
 void StepRewriter::run() {
   lossTail = findLossTail(body, cast<YieldOp>(body.getTerminator()));
+  addends = findAddends(body);
   SmallVector<Operation *> operations;
   for (Operation &op : body)
     operations.push_back(&op);
-  roundArguments();
+  for (BlockArgument argument : body.getArguments())
+    if (isFloat32(argument.getType()))
+      precisions[argument] = Precision::Neutral;
   for (Operation *op : operations) {
     current = op;
     rewrite(*op);
   }
   removeRoundTrips();
-  for (BlockArgument argument : body.getArguments())
-    if (Value rounded = narrowed.lookup(argument);
-        rounded && rounded.use_empty())
-      rounded.getDefiningOp()->erase();
 }

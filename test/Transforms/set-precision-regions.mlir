@@ -25,18 +25,22 @@ zero.step @explicit(%x: tensor<4x8xf32>, %y: tensor<4xi32>) {
   zero.yield %loss : tensor<f32>
 }
 
-// Positions are computed in f32 and rounded once, where they meet an
-// activation; constants are rounded at compile time; a mask is never rounded.
+// Positions are computed in f32; their sum with an activation is rounded, and so is
+// the product with a constant that is no bf16. A mask is never rounded.
 // CHECK-LABEL: zero.step @neutral
 // CHECK-SAME:    %[[X:.*]]: tensor<1x8x1x8xf32>, %[[I:.*]]: tensor<1x8x1x8xi32>, %[[MASK:.*]]: tensor<8x8xf32>
 // CHECK:         %[[C:.*]] = arith.constant dense<1.001000e+00> : tensor<1x8x1x8xf32>
 // CHECK:         %[[F:.*]] = arith.sitofp %[[I]] : tensor<1x8x1x8xi32> to tensor<1x8x1x8xf32>
 // CHECK-NEXT:    %[[P:.*]] = arith.mulf %[[F]], %[[C]] : tensor<1x8x1x8xf32>
 // CHECK-NEXT:    %[[S:.*]] = math.sin %[[P]] : tensor<1x8x1x8xf32>
-// CHECK-NEXT:    %[[SB:.*]] = arith.truncf %[[S]]
-// CHECK:         %[[A:.*]] = arith.addf %{{.*}}, %[[SB]] : tensor<1x8x1x8xbf16>
-// CHECK:         %[[G:.*]] = arith.mulf %[[A]], %{{.*}} : tensor<1x8x1x8xbf16>
-// CHECK:         nn.attention %[[G]], %[[G]], %[[G]] mask %[[MASK]] {{.*}} -> (tensor<1x8x1x8xbf16>, tensor<1x1x8xf32>)
+// CHECK:         %[[H:.*]] = nn.linear
+// CHECK-NEXT:    %[[HF:.*]] = arith.extf %[[H]]
+// CHECK-NEXT:    %[[SUM:.*]] = arith.addf %[[HF]], %[[S]] : tensor<1x8x1x8xf32>
+// CHECK-NEXT:    %[[A:.*]] = arith.truncf %[[SUM]]
+// CHECK-NEXT:    %[[AF:.*]] = arith.extf %[[A]]
+// CHECK-NEXT:    %[[PRODUCT:.*]] = arith.mulf %[[AF]], %[[C]] : tensor<1x8x1x8xf32>
+// CHECK-NEXT:    %[[G:.*]] = arith.truncf %[[PRODUCT]]
+// CHECK-NEXT:    nn.attention %[[G]], %[[G]], %[[G]] mask %[[MASK]] {{.*}} -> (tensor<1x8x1x8xbf16>, tensor<1x1x8xf32>)
 zero.step @neutral(%x: tensor<1x8x1x8xf32>, %i: tensor<1x8x1x8xi32>, %mask: tensor<8x8xf32>) {
   %w = zero.load @w : tensor<8x8xf32>
   %c = arith.constant dense<1.001> : tensor<1x8x1x8xf32>

@@ -84,3 +84,83 @@ zero.step @weighted(%x: tensor<4x8xf32>, %y: tensor<4xi32>, %m: tensor<300xf32>)
   %n = nn.reduce sum %m dims [0] : (tensor<300xf32>) -> tensor<f32>
   zero.yield %loss weight %n : tensor<f32>
 }
+
+// Inputs are rounded where they meet 16 bits: 501 is no bf16, and another row.
+// CHECK-LABEL: zero.step @times
+// CHECK-SAME:    %[[T:.*]]: tensor<4xf32>)
+// CHECK-NEXT:    %[[I:.*]] = arith.fptosi %[[T]] : tensor<4xf32> to tensor<4xi32>
+// CHECK-NEXT:    %[[TABLE:.*]] = zero.load @table : tensor<10x8xbf16>
+// CHECK-NEXT:    %[[E:.*]] = nn.embedding %[[I]], %[[TABLE]]
+// CHECK-NEXT:    %[[COS:.*]] = math.cos %[[T]] : tensor<4xf32>
+// CHECK-NEXT:    %[[ROWS:.*]] = nn.broadcast %[[COS]] dims [0] : (tensor<4xf32>) -> tensor<4x8xf32>
+// CHECK-NEXT:    %[[EF:.*]] = arith.extf %[[E]] : tensor<4x8xbf16> to tensor<4x8xf32>
+// CHECK-NEXT:    %[[SUM:.*]] = arith.addf %[[EF]], %[[ROWS]] : tensor<4x8xf32>
+// CHECK-NEXT:    %[[H:.*]] = arith.truncf %[[SUM]] : tensor<4x8xf32> to tensor<4x8xbf16>
+// CHECK-NEXT:    zero.load @w
+// CHECK-NEXT:    nn.linear %[[H]]
+zero.step @times(%t: tensor<4xf32>) {
+  %i = arith.fptosi %t : tensor<4xf32> to tensor<4xi32>
+  %table = zero.load @table : tensor<10x8xf32>
+  %e = nn.embedding %i, %table : (tensor<4xi32>, tensor<10x8xf32>) -> tensor<4x8xf32>
+  %cos = math.cos %t : tensor<4xf32>
+  %rows = nn.broadcast %cos dims [0] : (tensor<4xf32>) -> tensor<4x8xf32>
+  %h = arith.addf %e, %rows : tensor<4x8xf32>
+  %w = zero.load @w : tensor<8x6xf32>
+  %l = nn.linear %h, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %loss = nn.reduce mean %l dims [0, 1] : (tensor<4x6xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// Rows by their distance from their mean: differences, squares and both sums are
+// f32. The quotient alone is rounded.
+// CHECK-LABEL: zero.step @distances
+// CHECK:         %[[H:.*]] = nn.linear {{.*}} -> tensor<4x6xbf16>
+// CHECK-NEXT:    %[[HF:.*]] = arith.extf %[[H]]
+// CHECK-NEXT:    %[[MEAN:.*]] = nn.reduce mean %[[HF]] dims [1] : (tensor<4x6xf32>) -> tensor<4xf32>
+// CHECK-NEXT:    %[[MEANS:.*]] = nn.broadcast %[[MEAN]] dims [0] : (tensor<4xf32>) -> tensor<4x6xf32>
+// CHECK-NEXT:    %[[D:.*]] = arith.subf %[[HF]], %[[MEANS]] : tensor<4x6xf32>
+// CHECK-NEXT:    %[[Q:.*]] = arith.mulf %[[D]], %[[D]] : tensor<4x6xf32>
+// CHECK-NEXT:    %[[S:.*]] = nn.reduce sum %[[Q]] dims [1] : (tensor<4x6xf32>) -> tensor<4xf32>
+// CHECK-NEXT:    %[[R:.*]] = math.sqrt %[[S]] : tensor<4xf32>
+// CHECK-NEXT:    %[[RS:.*]] = nn.broadcast %[[R]] dims [0] : (tensor<4xf32>) -> tensor<4x6xf32>
+// CHECK-NEXT:    %[[N:.*]] = arith.divf %[[HF]], %[[RS]] : tensor<4x6xf32>
+// CHECK-NEXT:    %[[NB:.*]] = arith.truncf %[[N]] : tensor<4x6xf32> to tensor<4x6xbf16>
+// CHECK:         nn.linear %[[NB]], %{{.*}} transposed : (tensor<4x6xbf16>, tensor<8x6xbf16>) -> tensor<4x8xbf16>
+zero.step @distances(%x: tensor<4x8xf32>) {
+  %w = zero.load @w : tensor<8x6xf32>
+  %h = nn.linear %x, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %mean = nn.reduce mean %h dims [1] : (tensor<4x6xf32>) -> tensor<4xf32>
+  %means = nn.broadcast %mean dims [0] : (tensor<4xf32>) -> tensor<4x6xf32>
+  %d = arith.subf %h, %means : tensor<4x6xf32>
+  %q = arith.mulf %d, %d : tensor<4x6xf32>
+  %s = nn.reduce sum %q dims [1] : (tensor<4x6xf32>) -> tensor<4xf32>
+  %r = math.sqrt %s : tensor<4xf32>
+  %rs = nn.broadcast %r dims [0] : (tensor<4xf32>) -> tensor<4x6xf32>
+  %n = arith.divf %h, %rs : tensor<4x6xf32>
+  %y = nn.linear %n, %w transposed : (tensor<4x6xf32>, tensor<8x6xf32>) -> tensor<4x8xf32>
+  %loss = nn.reduce mean %y dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// A constant that 16 bits hold is one of 16 bits; where they do not hold it, the
+// product is rounded, not the constant. 70000 is more than f16 has.
+// CHECK-LABEL: zero.step @constants
+// CHECK:         %[[HALF:.*]] = arith.constant dense<5.000000e-01> : tensor<4x6xbf16>
+// CHECK:         arith.mulf %{{.*}}, %[[HALF]] : tensor<4x6xbf16>
+// CHECK:         arith.divf %{{.*}} : tensor<4x6xf32>
+// F16-LABEL: zero.step @constants
+// F16:         %[[MANY:.*]] = arith.constant dense<7.000000e+04> : tensor<4x6xf32>
+// F16:         arith.mulf %{{.*}} : tensor<4x6xf16>
+// F16:         %[[Q:.*]] = arith.divf %{{.*}}, %[[MANY]] : tensor<4x6xf32>
+// F16-NEXT:    arith.truncf %[[Q]] : tensor<4x6xf32> to tensor<4x6xf16>
+zero.step @constants(%x: tensor<4x8xf32>) {
+  %half = arith.constant dense<0.5> : tensor<4x6xf32>
+  %many = arith.constant dense<70000.0> : tensor<4x6xf32>
+  %w = zero.load @w : tensor<8x6xf32>
+  %h = nn.linear %x, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %a = arith.mulf %h, %half : tensor<4x6xf32>
+  %b = arith.divf %a, %many : tensor<4x6xf32>
+  %y = nn.linear %b, %w transposed : (tensor<4x6xf32>, tensor<8x6xf32>) -> tensor<4x8xf32>
+  %loss = nn.reduce mean %y dims [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}

@@ -88,20 +88,24 @@ def SetPrecision : Pass<"zero-set-precision", "::mlir::ModuleOp"> {
   let summary = "Convert an f32 model to 16-bit compute";
   let description = [{
     In every `zero.step` in model form, f32 tensors become tensors of `compute`:
-    what `zero.load` reads, the results of operations on it, and float arguments
-    of the step, which are rounded first. These stay f32:
+    what `zero.load` reads, and the results of operations on it. These stay f32:
 
     - statistics (mean, rstd, lse, masks, the loss), as the row of an
       operation's kernel says, and what is computed from them;
     - the *loss tail*: elementwise operations, reductions and `nn.softmax` on
       which nothing but the loss depends;
+    - *addends*: elementwise operations on which nothing but sums and means
+      depend, and these. The square of 300 is no f16, but the norm of such numbers is;
     - what the model itself extends with `arith.extf`, and what is computed from
       it, up to the model's `arith.truncf`;
     - parameters that are an `average`, and what `zero.track` gives them.
 
-    An operation on f32 and 16-bit values computes in f32. Values computed from
-    constants and integers alone stay f32 until they are combined with a 16-bit
-    value, and are rounded there: positions and masks stay exact.
+    An operation on f32 and 16-bit values computes in f32. Arguments of the step,
+    sums of addends, constants, and what is computed from them and from integers
+    alone, stay f32 until they are combined with a 16-bit value: positions, masks
+    and times stay exact. An elementwise operation computes that combination in f32,
+    and its result is rounded, unless the other value is a constant that 16 bits hold;
+    all other operations read them rounded.
 
     - Needs: model form; runs before `zero-differentiate`.
     - Leaves: parameters with their f32 type (the master), `zero.yield` with an
