@@ -116,6 +116,7 @@ const Compiled &compiled() {
     result.kernels = zero_generated_kernels;
     result.kernelCount = zero_generated_kernel_count;
     result.makeBackend = hostBackends(makeHostKernel);
+    result.measureWorkspace = hostWorkspaces(makeHostKernel);
     return result;
   }();
   return once;

@@ -28,13 +28,16 @@ Program configured(const Program &program, const Options &options) {
   return result;
 }
 
-void checkMemory(const Program &program, const Options &options) {
-  const int ranks = program.training.ranks;
-  const std::string lack =
-      options.overcommit
-          ? ""
-          : lackOfMemory(hostBytesOf(program, /*isForDevice=*/false),
-                         {ranks, ranks}, memoryLimits());
+void checkMemory(const Run &run) {
+  if (run.options.overcommit)
+    return;
+  const int ranks = run.program.training.ranks;
+  uint64_t bytes = hostBytesOf(run.program, /*isForDevice=*/false);
+  if (run.measureWorkspace &&
+      __builtin_add_overflow(bytes, run.measureWorkspace(run.setup(), ranks),
+                             &bytes))
+    bytes = UINT64_MAX;
+  const std::string lack = lackOfMemory(bytes, {ranks, ranks}, memoryLimits());
   if (!lack.empty())
     throw std::runtime_error(lack);
 }
@@ -76,11 +79,17 @@ Session::Session(const Compiled &compiled, const Options &asked)
           output,
           output,
           /*terminal=*/false,
-          /*isForDevice=*/false},
+          /*isForDevice=*/false,
+          /*files=*/nullptr,
+          /*memoryRoot=*/{},
+          /*lackForCopies=*/{},
+          /*stages=*/nullptr,
+          /*prefersProcesses=*/false,
+          compiled.measureWorkspace},
       team(own.training.ranks) {
   isStarted = !own.pretrained || !options.weights.empty();
   checkLaunch(own);
-  checkMemory(own, options);
+  checkMemory(run);
   CommunicatorOptions communication;
   communication.timeoutSeconds = options.timeout;
   communicators = makeInProcess(own.training.ranks, communication);

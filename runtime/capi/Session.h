@@ -42,6 +42,7 @@ struct Compiled {
   const GeneratedKernel *kernels = nullptr;
   int64_t kernelCount = 0;
   BackendMaker makeBackend;
+  WorkspaceMeter measureWorkspace = nullptr; ///< null: nothing is measured
 };
 
 /// The optimizer's states of a parameter, without those that are another form

@@ -124,6 +124,11 @@ public:
 using BackendMaker = std::function<std::unique_ptr<Backend>(
     const BackendSetup &setup, Communicator &communicator, int localRanks)>;
 
+/// Measures the bytes of host memory that the kernels of a rank compute in,
+/// beside its arenas, where `localRanks` share this machine.
+using WorkspaceMeter =
+    std::function<uint64_t(const BackendSetup &setup, int localRanks)>;
+
 /// Threads of each of `localRanks` ranks on this machine: `asked`, or an equal
 /// share of the cores that this process may use, at least 1.
 int threadsPerRank(int asked, int localRanks);

@@ -172,6 +172,34 @@ void HostBackend::read(const BufferRef &buffer, uint64_t offset, void *to,
               bytes);
 }
 
+static uint64_t workspaceOf(const BackendSetup &setup, int localRanks,
+                            const KernelMaker &makeKernel) {
+  ThreadPool pool(threadsPerRank(setup.options.threads, localRanks));
+  KernelContext context;
+  context.sampleRanks = setup.program.sampleRanks();
+  context.pool = &pool;
+  context.program = &setup.program;
+  context.generated = setup.generated;
+  context.generatedCount = setup.generatedCount;
+  uint64_t most = 0;
+  for (const KernelSpec &spec : setup.program.kernels) {
+    try {
+      most =
+          std::max<uint64_t>(most, makeKernel(spec, context)->workspaceBytes());
+    } catch (const std::exception &) {
+      // Told with its command where the run is planned.
+    }
+  }
+  return most;
+}
+
+WorkspaceMeter zrt::hostWorkspaces(KernelMaker makeKernel) {
+  return [makeKernel = std::move(makeKernel)](const BackendSetup &setup,
+                                              int localRanks) {
+    return workspaceOf(setup, localRanks, makeKernel);
+  };
+}
+
 BackendMaker zrt::hostBackends(KernelMaker makeKernel) {
   return [makeKernel = std::move(makeKernel)](
              const BackendSetup &setup, Communicator &communicator,

@@ -64,6 +64,10 @@ private:
   Review review; ///< of updates; null: none
 };
 
+/// Measures what kernels from `makeKernel` compute in. It depends on the
+/// processor: one without 16-bit products copies factors to f32.
+WorkspaceMeter hostWorkspaces(KernelMaker makeKernel);
+
 /// Makes host backends whose kernels come from `makeKernel`.
 BackendMaker hostBackends(KernelMaker makeKernel);
 

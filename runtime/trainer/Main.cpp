@@ -23,6 +23,7 @@ int main(int argc, char **argv) {
   embedded.size = zero_program_size;
   embedded.kernels = zero_generated_kernels;
   embedded.kernelCount = zero_generated_kernel_count;
+  embedded.measureWorkspace = zrt::hostWorkspaces(zrt::makeHostKernel);
   return zrt::trainerMain(argc, argv, embedded,
                           zrt::hostBackends(zrt::makeHostKernel));
 }

@@ -66,9 +66,20 @@ uint64_t bytesOf(const Run &run,
   return (sum + run.stages->size() - 1) / run.stages->size();
 }
 
-uint64_t arenaBytesOf(const Run &run) {
+/// Bytes of the arenas and of what the kernels compute in, where ranks share
+/// the machine with `localRanks` in all.
+uint64_t hostBytesOf(const Run &run, int localRanks) {
   return bytesOf(run, [&](const Program &program) {
-    return hostBytesOf(program, run.isForDevice);
+    uint64_t bytes = hostBytesOf(program, run.isForDevice);
+    if (run.measureWorkspace &&
+        __builtin_add_overflow(
+            bytes,
+            run.measureWorkspace(
+                {program, run.options, run.generated, run.generatedCount},
+                localRanks),
+            &bytes))
+      bytes = UINT64_MAX;
+    return bytes;
   });
 }
 
@@ -77,8 +88,8 @@ uint64_t arenaBytesOf(const Run &run) {
 void checkMemory(const Run &run, const LocalRanks &ranks) {
   if (run.options.action != Options::Action::Train || run.options.overcommit)
     return;
-  const std::string lack =
-      lackOfMemory(arenaBytesOf(run), ranks, memoryLimits(run.memoryRoot));
+  const std::string lack = lackOfMemory(hostBytesOf(run, ranks.ofMachine),
+                                        ranks, memoryLimits(run.memoryRoot));
   if (!lack.empty())
     throw std::runtime_error(lack);
 }
@@ -87,12 +98,12 @@ void checkMemory(const Run &run, const LocalRanks &ranks) {
 /// there is one.
 Run withCopies(const Run &run, const LocalRanks &ranks) {
   Run result = run;
-  const uint64_t arenas = arenaBytesOf(run);
+  const uint64_t needed = hostBytesOf(run, ranks.ofMachine);
   uint64_t bytes = 0;
   if (run.options.action != Options::Action::Train || run.options.overcommit ||
       run.options.checkpointEvery == 0)
     return result;
-  if (__builtin_add_overflow(arenas, bytesOf(run, ShardCopy::bytesOf), &bytes))
+  if (__builtin_add_overflow(needed, bytesOf(run, ShardCopy::bytesOf), &bytes))
     bytes = UINT64_MAX;
   result.lackForCopies =
       describeLack(bytes, ranks, memoryLimits(run.memoryRoot));

@@ -30,7 +30,8 @@ struct Run {
   std::string lackForCopies = {};
   /// The programs of all stages of a pipeline; null: `program` is the only one.
   const std::vector<Program> *stages = nullptr;
-  bool prefersProcesses = false; ///< as `EmbeddedProgram` has it
+  bool prefersProcesses = false;             ///< as `EmbeddedProgram` has it
+  WorkspaceMeter measureWorkspace = nullptr; ///< as `EmbeddedProgram` has it
   /// The recorder of the rank; null: its operations are not recorded.
   FlightRecorder *flight = nullptr;
   Faults *faults = nullptr; ///< of the rank; null: none is injected
@@ -50,7 +51,8 @@ struct Run {
             memoryRoot,
             lackForCopies,
             stages,
-            prefersProcesses};
+            prefersProcesses,
+            measureWorkspace};
   }
 
   /// Prints one line, whichever of the ranks' threads it comes from.

@@ -68,6 +68,12 @@ int act(const Options &options, const std::vector<Program> &stages,
   case Options::Action::Memory:
     printStages(stages, out, [&](const Program &stage) {
       printMemory(stage, out);
+      if (embedded.measureWorkspace)
+        out << "the kernels' workspace: "
+            << formatBytes(embedded.measureWorkspace(
+                   {stage, options, embedded.kernels, embedded.kernelCount},
+                   int(stage.training.ranks)))
+            << "\n";
       out << "with --checkpoint-every, besides: "
           << formatBytes(ShardCopy::bytesOf(stage))
           << " of host memory for a copy of the state\n";
@@ -102,7 +108,8 @@ int act(const Options &options, const std::vector<Program> &stages,
                 embedded.memoryRoot,
                 /*lackForCopies=*/"",
                 stages.size() > 1 ? &stages : nullptr,
-                embedded.prefersProcesses};
+                embedded.prefersProcesses,
+                embedded.measureWorkspace};
   return launch(run);
 }
 

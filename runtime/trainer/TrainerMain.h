@@ -22,6 +22,8 @@ struct EmbeddedProgram {
   /// threads of one process are not safe with.
   bool prefersProcesses = false;
   std::string attention; ///< who computes it, where there is a choice
+  /// Null for a device, which the kernels' workspace is in.
+  WorkspaceMeter measureWorkspace = nullptr;
   // For tests, as those of `Run`.
   FileSystem *files = nullptr;
   std::string memoryRoot = {};

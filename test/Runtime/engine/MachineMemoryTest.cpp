@@ -144,6 +144,45 @@ TEST_F(MachineMemory, AProgramBeyondTheMachineIsRefused) {
   EXPECT_EQ(run(6, out, noErrors), 0) << noErrors.str();
 }
 
+/// What the kernels compute in counts, whichever of them needs most; `--memory`
+/// has it.
+TEST_F(MachineMemory, TheKernelsWorkspaceCounts) {
+  struct Wide : Kernel {
+    size_t workspaceBytes() const override { return size_t(1) << 43; }
+    void run(void *const *, void *) override {}
+  };
+  const Program program = makeFakeProgram(2, 1);
+  const FakeKernels kernels = makeFakeKernels();
+  const KernelMaker maker =
+      [&](const KernelSpec &spec,
+          const KernelContext &context) -> std::unique_ptr<Kernel> {
+    if (spec.name == "test.update")
+      return std::make_unique<Wide>();
+    return kernels.maker()(spec, context);
+  };
+  EmbeddedProgram embedded;
+  embedded.measureWorkspace = hostWorkspaces(maker);
+  const TemporaryFile text(".txt", std::string(1000, 'x'));
+  const auto run = [&](std::vector<std::string> words, std::ostream &out,
+                       std::ostream &errors) {
+    std::vector<char *> arguments;
+    for (std::string &word : words)
+      arguments.push_back(word.data());
+    return runTrainer(int(arguments.size()), arguments.data(), {program},
+                      embedded, hostBackends(maker), out, errors);
+  };
+  std::ostringstream out, errors, memory;
+  EXPECT_EQ(run({"train", "--data", text.path(), "--steps", "1"}, out, errors),
+            1);
+  EXPECT_NE(errors.str().find(" would need 8.00 TiB each, and "),
+            std::string::npos)
+      << errors.str();
+  EXPECT_EQ(run({"train", "--memory"}, memory, errors), 0);
+  EXPECT_NE(memory.str().find("the kernels' workspace: 8.00 TiB"),
+            std::string::npos)
+      << memory.str();
+}
+
 TEST_F(MachineMemory, ADeviceHasItsOwn) {
   Program program = makeFakeProgram(1, 1);
   std::fill(std::begin(program.arenaBytes), std::end(program.arenaBytes), 0);
