@@ -260,6 +260,7 @@ LoadedCheckpoint zrt::loadCheckpoint(const CheckedCheckpoint &checked,
   const std::shared_ptr<const ShardReader> reader = checked.reader;
   together(communicator, [&] {
     restoreElements(program, arenas, communicator.rank(), *reader);
+    reader->closeOthers();
     restoreControl(program, arenas, found.manifest);
   });
   return {found.path, found.manifest,

@@ -62,6 +62,10 @@ public:
   /// that they can be read after they are removed.
   void hold(const std::string &tensor) const;
 
+  /// Closes all other files: the disk keeps what is open, also once it is
+  /// removed.
+  void closeOthers() const { recent.clear(); }
+
 private:
   struct Run {
     uint64_t element = 0, count = 0;
