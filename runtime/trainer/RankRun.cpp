@@ -492,6 +492,9 @@ void RankRun::summarize() {
     out << "; " << formatCount(int64_t(progress->tokensPerSecond()))
         << " tokens/s\n";
   }
+  if (run.stages)
+    out << "of rank " << communicator.rank() << ", which runs pipeline stage "
+        << program.pipeline.stage << " of " << run.stages->size() << ":\n";
   printMemory(program, out);
   out << "the kernels' workspace: " << formatBytes(backend->workspaceBytes())
       << describeExcess(program, *backend) << "\n";
