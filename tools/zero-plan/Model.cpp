@@ -114,8 +114,10 @@ FailureOr<TrainConfig> ModelFile::resolve(const PlanOptions &from) {
   if (!options)
     return fail(error);
   FailureOr<TrainConfig> config = options->resolve(*module);
-  if (succeeded(config))
+  if (succeeded(config)) {
     machine = config->machine;
+    memoryBudget = config->memoryBudget;
+  }
   return config;
 }
 
@@ -124,6 +126,7 @@ FailureOr<Machine> ModelFile::readMachine() const {
   FailureOr<Machine> read = zero::readMachine(machine, error);
   if (failed(read))
     return fail(error);
+  read->budget = memoryBudget;
   return read;
 }
 

@@ -70,6 +70,7 @@ private:
   OwningOpRef<ModuleOp> module;
   std::string path;
   std::string machine = TrainConfig().machine;
+  int64_t memoryBudget = 0;
 };
 
 } // namespace mlir::zero

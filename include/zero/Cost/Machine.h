@@ -78,6 +78,9 @@ struct Machine {
   /// those of them that it needs beside its plan and the kernels' workspace:
   /// for the driver's context and the buffers of communicators.
   int64_t memory = 0, reservedMemory = 0;
+  /// Bytes that a plan and its kernels' workspace may take of it, as the user
+  /// says; 0: all. In no file.
+  int64_t budget = 0;
   /// Ranks of a node; 0 for a machine of one node.
   int64_t ranksPerNode = 0;
   /// Cores that the ranks of a node share; 0 where each has its own device.

@@ -151,14 +151,17 @@ static std::string describeMemory(const Verdict &verdict) {
       (verdict.stages > 1 ? " planned in the largest stage" : " planned");
   if (!verdict.knowsMemory())
     return planned + "; the memory of " + machine.name + " is not known";
-  const int64_t left = machine.memory - verdict.needed();
-  const std::string workspace = machine.hasDevices()
-                                    ? ", " + formatBytes(verdict.workspace) +
-                                          " for the kernels' workspace"
-                                    : "";
-  return planned + workspace + " and " + formatBytes(machine.reservedMemory) +
-         " for contexts and NCCL, of " + formatBytes(machine.memory) + "; " +
-         formatBytes(std::abs(left)) + (left < 0 ? " too much" : " left");
+  const int64_t left = verdict.left();
+  const std::string rest =
+      "; " + formatBytes(std::abs(left)) + (left < 0 ? " too much" : " left");
+  const std::string workspace =
+      formatBytes(verdict.workspace) + " for the kernels' workspace";
+  if (verdict.isOfBudget())
+    return planned + (machine.hasDevices() ? " and " + workspace : "") +
+           ", of a budget of " + formatBytes(machine.budget) + rest;
+  return planned + (machine.hasDevices() ? ", " + workspace : "") + " and " +
+         formatBytes(machine.reservedMemory) + " for contexts and NCCL, of " +
+         formatBytes(machine.memory) + rest;
 }
 
 static std::string describeRate(const Verdict &verdict) {
@@ -252,6 +255,8 @@ void mlir::zero::writeVerdict(llvm::json::OStream &json,
     if (verdict.knowsMemory()) {
       json.attribute("fits", verdict.fits());
       json.attribute("memory", verdict.machine.memory);
+      if (verdict.machine.budget != 0)
+        json.attribute("memory_budget", verdict.machine.budget);
       json.attribute("workspace_memory", verdict.workspace);
       json.attribute("reserved_memory", verdict.machine.reservedMemory);
     }

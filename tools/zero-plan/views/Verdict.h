@@ -38,8 +38,18 @@ struct Verdict {
   int64_t needed() const {
     return planned + workspace + machine.reservedMemory;
   }
-  bool knowsMemory() const { return machine.memory > 0; }
-  bool fits() const { return needed() <= machine.memory; }
+  bool knowsMemory() const { return machine.memory > 0 || machine.budget > 0; }
+  /// Whether a budget leaves less than the machine does.
+  bool isOfBudget() const {
+    return machine.budget != 0 &&
+           (machine.memory == 0 ||
+            machine.budget + machine.reservedMemory < machine.memory);
+  }
+  int64_t left() const {
+    return isOfBudget() ? machine.budget - planned - workspace
+                        : machine.memory - needed();
+  }
+  bool fits() const { return left() >= 0; }
   double utilization() const { return speed.operations / peak; }
 };
 
