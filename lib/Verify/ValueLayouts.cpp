@@ -180,15 +180,17 @@ SmallVector<CutFactors, 1> verify::findCutFactors(const Factors &factors,
   SmallVector<int64_t, 2> sizes;
   for (const DimPart &part : dim.parts)
     sizes.push_back(sizeOf(factors, part));
-  bool isKnown = sizes.size() > 1 && blocks.parts == sizes;
-  // Sizes of 1 do not tell one part from another.
-  bool isOneOfSome = isKnown && sizes[blocks.part] == 1;
+  // Sizes of 1 do not tell one part from another: the groups of a convolution
+  // without any from those of a norm of which a rank has one.
+  bool isKnown =
+      llvm::count_if(sizes, [](int64_t size) { return size != 1; }) > 1 &&
+      blocks.parts == sizes;
   SmallVector<CutFactors, 1> found, others;
   int64_t stride = 1, all = sizeOf(factors, dim);
   for (size_t i = sizes.size(); i-- > 0; stride *= sizes[i]) {
     int64_t size = sizes[i];
     bool isOther = isKnown && i != blocks.part;
-    if (size == 0 || (isOther && !(isOneOfSome && size == 1)))
+    if (size == 0 || (isOther && size != 1))
       continue;
     std::optional<Blocks> part =
         divide(blocks, stride, size, all / (stride * size));

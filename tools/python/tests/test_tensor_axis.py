@@ -441,3 +441,30 @@ def test_gradients_that_are_equal_everywhere(kind, mesh, tmp_path):
     after = load_file(tmp_path / "after.safetensors")
     for name, value in module.state_dict().items():
         assert torch.allclose(after[name], value, atol=1e-5), name
+
+
+class GroupsEach(nn.Module):
+    """Convolutions, which have one group, around a norm of which each rank has one."""
+
+    def __init__(self, groups):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(3, 8, 3, padding=1),
+            nn.ReLU(),
+            nn.Conv2d(8, 16, 3, padding=1),
+            nn.GroupNorm(groups, 16),
+            nn.SiLU(),
+            nn.ConvTranspose2d(16, 8, 2, stride=2),
+            nn.ReLU(),
+            nn.Conv2d(8, CLASSES, 1),
+        )
+
+    def forward(self, images, y):
+        return F.cross_entropy(self.layers(images).mean((2, 3)), y)
+
+
+@pytest.mark.parametrize("groups, mesh", [(2, "tensor=2"), (4, "tensor=4"), (4, "tensor=2")])
+def test_norms_of_groups(groups, mesh):
+    torch.manual_seed(0)
+    batch = {"images": torch.randn(2, 3, 4, 6), "y": torch.randint(0, CLASSES, (2,))}
+    assert_trains_as_torch(GroupsEach(groups), batch, mesh)
