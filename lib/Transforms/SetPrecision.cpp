@@ -80,7 +80,7 @@ static bool addsUp(Operation *op) {
 }
 
 /// The operations that compute what is added up, and nothing else: squares of
-/// a norm, differences of a variance and the mean in these. In 16 bits a square
+/// a norm, differences of a variance and the mean in these. In f16 a square
 /// overflows where a norm does not.
 static DenseSet<Operation *> findAddends(Block &body) {
   DenseSet<Operation *> addends;
@@ -341,8 +341,11 @@ static bool isExact(Value value, const llvm::fltSemantics &narrow) {
   if (matchPattern(value, m_Constant(&scalar)))
     return isSame(scalar.getValue());
   DenseFPElementsAttr elements;
-  return matchPattern(value, m_Constant(&elements)) &&
-         llvm::all_of(elements.getValues<APFloat>(), isSame);
+  if (!matchPattern(value, m_Constant(&elements)))
+    return false;
+  if (elements.isSplat())
+    return isSame(elements.getSplatValue<APFloat>());
+  return llvm::all_of(elements.getValues<APFloat>(), isSame);
 }
 
 /// Whether `op`, on elements of which some are 16-bit, reads f32 numbers that
@@ -441,7 +444,9 @@ void StepRewriter::rewrite(Operation &op) {
 
 void StepRewriter::run() {
   lossTail = findLossTail(body, cast<YieldOp>(body.getTerminator()));
-  addends = findAddends(body);
+  // bf16 has the range of f32, and half the bytes.
+  if (narrowElement.isF16())
+    addends = findAddends(body);
   SmallVector<Operation *> operations;
   for (Operation &op : body)
     operations.push_back(&op);

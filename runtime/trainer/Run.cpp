@@ -98,12 +98,12 @@ void checkMemory(const Run &run, const LocalRanks &ranks) {
 /// there is one.
 Run withCopies(const Run &run, const LocalRanks &ranks) {
   Run result = run;
-  const uint64_t needed = hostBytesOf(run, ranks.ofMachine);
   uint64_t bytes = 0;
   if (run.options.action != Options::Action::Train || run.options.overcommit ||
       run.options.checkpointEvery == 0)
     return result;
-  if (__builtin_add_overflow(needed, bytesOf(run, ShardCopy::bytesOf), &bytes))
+  if (__builtin_add_overflow(hostBytesOf(run, ranks.ofMachine),
+                             bytesOf(run, ShardCopy::bytesOf), &bytes))
     bytes = UINT64_MAX;
   result.lackForCopies =
       describeLack(bytes, ranks, memoryLimits(run.memoryRoot));

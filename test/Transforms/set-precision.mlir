@@ -111,21 +111,23 @@ zero.step @times(%t: tensor<4xf32>) {
   zero.yield %loss : tensor<f32>
 }
 
-// Rows by their distance from their mean: differences, squares and both sums are
-// f32. The quotient alone is rounded.
+// Rows by their distance from their mean: in f16 differences, squares and both sums
+// are f32, and the quotient alone is rounded. bf16 has room for squares.
 // CHECK-LABEL: zero.step @distances
-// CHECK:         %[[H:.*]] = nn.linear {{.*}} -> tensor<4x6xbf16>
-// CHECK-NEXT:    %[[HF:.*]] = arith.extf %[[H]]
-// CHECK-NEXT:    %[[MEAN:.*]] = nn.reduce mean %[[HF]] dims [1] : (tensor<4x6xf32>) -> tensor<4xf32>
-// CHECK-NEXT:    %[[MEANS:.*]] = nn.broadcast %[[MEAN]] dims [0] : (tensor<4xf32>) -> tensor<4x6xf32>
-// CHECK-NEXT:    %[[D:.*]] = arith.subf %[[HF]], %[[MEANS]] : tensor<4x6xf32>
-// CHECK-NEXT:    %[[Q:.*]] = arith.mulf %[[D]], %[[D]] : tensor<4x6xf32>
-// CHECK-NEXT:    %[[S:.*]] = nn.reduce sum %[[Q]] dims [1] : (tensor<4x6xf32>) -> tensor<4xf32>
-// CHECK-NEXT:    %[[R:.*]] = math.sqrt %[[S]] : tensor<4xf32>
-// CHECK-NEXT:    %[[RS:.*]] = nn.broadcast %[[R]] dims [0] : (tensor<4xf32>) -> tensor<4x6xf32>
-// CHECK-NEXT:    %[[N:.*]] = arith.divf %[[HF]], %[[RS]] : tensor<4x6xf32>
-// CHECK-NEXT:    %[[NB:.*]] = arith.truncf %[[N]] : tensor<4x6xf32> to tensor<4x6xbf16>
-// CHECK:         nn.linear %[[NB]], %{{.*}} transposed : (tensor<4x6xbf16>, tensor<8x6xbf16>) -> tensor<4x8xbf16>
+// CHECK:         arith.mulf %{{.*}} : tensor<4x6xbf16>
+// F16-LABEL: zero.step @distances
+// F16:         %[[H:.*]] = nn.linear {{.*}} -> tensor<4x6xf16>
+// F16-NEXT:    %[[HF:.*]] = arith.extf %[[H]]
+// F16-NEXT:    %[[MEAN:.*]] = nn.reduce mean %[[HF]] dims [1] : (tensor<4x6xf32>) -> tensor<4xf32>
+// F16-NEXT:    %[[MEANS:.*]] = nn.broadcast %[[MEAN]] dims [0] : (tensor<4xf32>) -> tensor<4x6xf32>
+// F16-NEXT:    %[[D:.*]] = arith.subf %[[HF]], %[[MEANS]] : tensor<4x6xf32>
+// F16-NEXT:    %[[Q:.*]] = arith.mulf %[[D]], %[[D]] : tensor<4x6xf32>
+// F16-NEXT:    %[[S:.*]] = nn.reduce sum %[[Q]] dims [1] : (tensor<4x6xf32>) -> tensor<4xf32>
+// F16-NEXT:    %[[R:.*]] = math.sqrt %[[S]] : tensor<4xf32>
+// F16-NEXT:    %[[RS:.*]] = nn.broadcast %[[R]] dims [0] : (tensor<4xf32>) -> tensor<4x6xf32>
+// F16-NEXT:    %[[N:.*]] = arith.divf %[[HF]], %[[RS]] : tensor<4x6xf32>
+// F16-NEXT:    %[[NB:.*]] = arith.truncf %[[N]] : tensor<4x6xf32> to tensor<4x6xf16>
+// F16:         nn.linear %[[NB]], %{{.*}} transposed : (tensor<4x6xf16>, tensor<8x6xf16>) -> tensor<4x8xf16>
 zero.step @distances(%x: tensor<4x8xf32>) {
   %w = zero.load @w : tensor<8x6xf32>
   %h = nn.linear %x, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>

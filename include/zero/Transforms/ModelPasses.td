@@ -58,10 +58,11 @@ def RewriteTensorOps : Pass<"zero-rewrite-tensor-ops", "::mlir::ModuleOp"> {
     - `tensor.extract_slice`s that cut a tensor along one dimension, and together are
       all of it, become one `nn.split`, whose gradient is one concatenation and no
       sum of tensors of zeros. Slices of leading dimensions are views, and stay;
-    - `tensor.collapse_shape`, `nn.transpose` and `tensor.expand_shape` that merge
-      dimensions and then split what they merged, as `nn.MultiheadAttention` of PyTorch
-      does with samples and heads, split first, transpose once, and merge: of a part of
-      the heads, shapes tell which dimension it is of.
+    - a chain of `tensor.collapse_shape`, `tensor.expand_shape` and `nn.transpose`
+      becomes one expansion, one transposition and one collapse, where these are fewer,
+      or where the chain splits what it has merged. `nn.MultiheadAttention` of PyTorch
+      merges samples and heads, and splits them again: where each rank has one head,
+      the shapes in between do not tell which of the two is cut.
 
     A constant index outside its tensor is an error. What else has no kernel is
     left to `zero-outline-elementwise`, which reports it.
@@ -94,8 +95,9 @@ def SetPrecision : Pass<"zero-set-precision", "::mlir::ModuleOp"> {
       operation's kernel says, and what is computed from them;
     - the *loss tail*: elementwise operations, reductions and `nn.softmax` on
       which nothing but the loss depends;
-    - *addends*: elementwise operations on which nothing but sums and means
-      depend, and these. The square of 300 is no f16, but the norm of such numbers is;
+    - in f16, *addends*: elementwise operations on which nothing but sums and means
+      depend, and those sums and means. f16 has no square of 300, but the norm of
+      such numbers;
     - what the model itself extends with `arith.extf`, and what is computed from
       it, up to the model's `arith.truncf`;
     - parameters that are an `average`, and what `zero.track` gives them.
