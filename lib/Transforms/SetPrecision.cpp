@@ -39,8 +39,9 @@ static bool isByElement(Operation *op) {
          isa<ElementwiseOpInterface>(op);
 }
 
-/// Whether `op` may stay f32 on the way to the loss: arithmetic on elements,
-/// and what reduces, reshapes or normalises them; no matrix products.
+/// Whether `op` may stay f32 where nothing but the loss, or a sum, depends on
+/// it: arithmetic on elements, and what reduces, reshapes or normalises them;
+/// no matrix products.
 static bool isCheapInFloat32(Operation *op) {
   return isByElement(op) || op->hasTrait<CheapInFloat32>() ||
          isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::CastOp>(

@@ -166,3 +166,18 @@ zero.step @stays_moved(%x: tensor<2x3x4xf32>, %y: tensor<4x6xf32>) {
   %loss = arith.addf %u, %v : tensor<f32>
   zero.yield %loss : tensor<f32>
 }
+
+// -----
+
+// Nine dimensions in an order of their own are more than a device moves at once.
+// CHECK-LABEL: zero.step @many
+// CHECK-COUNT-3: nn.transpose
+zero.step @many(%x: tensor<512xf32>) {
+  %a = tensor.expand_shape %x [[0, 1, 2]] output_shape [8, 8, 8] : tensor<512xf32> into tensor<8x8x8xf32>
+  %b = nn.transpose %a permutation [2, 1, 0] : (tensor<8x8x8xf32>) -> tensor<8x8x8xf32>
+  %c = tensor.expand_shape %b [[0, 1, 2], [3, 4, 5], [6, 7, 8]] output_shape [2, 2, 2, 2, 2, 2, 2, 2, 2] : tensor<8x8x8xf32> into tensor<2x2x2x2x2x2x2x2x2xf32>
+  %d = nn.transpose %c permutation [8, 7, 6, 5, 4, 3, 2, 1, 0] : (tensor<2x2x2x2x2x2x2x2x2xf32>) -> tensor<2x2x2x2x2x2x2x2x2xf32>
+  %e = nn.transpose %d permutation [0, 2, 1, 4, 3, 6, 5, 8, 7] : (tensor<2x2x2x2x2x2x2x2x2xf32>) -> tensor<2x2x2x2x2x2x2x2x2xf32>
+  %loss = nn.reduce mean %e dims [0, 1, 2, 3, 4, 5, 6, 7, 8] : (tensor<2x2x2x2x2x2x2x2x2xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}

@@ -1,4 +1,4 @@
-//===- SimplifyMoves.cpp - views and transpositions, as few as can be -----===//
+//===- SimplifyMoves.cpp - chains of views and transpositions -------------===//
 //
 // `nn.MultiheadAttention` of PyTorch merges samples and heads before a
 // transposition, and splits them behind it. Where a rank has a part of the
@@ -141,6 +141,9 @@ SmallVector<int64_t> Products::permutation() const {
 // Chains of moves
 //===----------------------------------------------------------------------===//
 
+/// More dimensions than kernels of devices move at once.
+static constexpr size_t kMostDims = 8;
+
 static bool isMove(Operation *op) {
   return isa_and_nonnull<TransposeOp, tensor::CollapseShapeOp,
                          tensor::ExpandShapeOp>(op);
@@ -197,7 +200,8 @@ static SmallVector<int64_t> withoutOnes(ArrayRef<int64_t> shape) {
       llvm::make_filter_range(shape, [](int64_t size) { return size != 1; }));
 }
 
-/// One expansion, one transposition and one collapse in place of `moves`.
+/// One expansion, one transposition and one collapse in place of `moves`,
+/// beside views that take dimensions of one index out and put them in.
 static Value rebuild(ImplicitLocOpBuilder &b, ArrayRef<Operation *> moves,
                      const Products &products) {
   Value value = moves.front()->getOperand(0);
@@ -231,7 +235,7 @@ void mlir::nn::simplifyMoves(Block &block) {
     if (moves.empty() || !llvm::all_of(moves, isStatic))
       continue;
     FailureOr<Products> products = follow(moves);
-    if (failed(products))
+    if (failed(products) || products->sizes().size() > kMostDims)
       continue;
     ImplicitLocOpBuilder b(op.getLoc(), &op);
     const Value source = moves.front()->getOperand(0);

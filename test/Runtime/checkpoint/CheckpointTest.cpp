@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -124,6 +125,37 @@ TEST(Checkpoint, FrozenValuesOutliveTheFiles) {
     EXPECT_EQ(value, 1 + 35 * 0x1p-20f);
   });
   EXPECT_EQ(errors, noErrors(program));
+}
+
+/// Files of this process that are open below `folder`, removed ones included.
+static size_t countOpen(const std::string &folder) {
+  size_t count = 0;
+  for (const auto &entry :
+       std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone; // the iterator's own
+    const auto file = std::filesystem::read_symlink(entry.path(), gone);
+    count += !gone && file.string().rfind(folder, 0) == 0;
+  }
+  return count;
+}
+
+/// The disk would keep what is open, also once it is removed.
+TEST(Checkpoint, LoadedFilesAreClosed) {
+  for (const DataType type : {DataType::F32, DataType::F16}) {
+    const Program program = checkpointProgram(1, 1, type);
+    TemporaryFolder folder;
+    ASSERT_EQ(saveRound(program, folder.file("run"), 1), noErrors(program));
+    onRanks(1, [&](Communicator &communicator) {
+      std::vector<std::string> remarks;
+      const auto found = findNewest(folder.file("run"), communicator, remarks);
+      Arenas arenas(program);
+      initializeControl(program, arenas, 0);
+      const LoadedCheckpoint loaded =
+          loadCheckpoint(*found, program, arenas, communicator);
+      // One holds the frozen values, which f16 rounds.
+      EXPECT_EQ(countOpen(folder.file("run")), type == DataType::F16 ? 1u : 0u);
+    });
+  }
 }
 
 TEST(Checkpoint, KeepsAsManyAsAreWanted) {
