@@ -32,12 +32,10 @@ void checkMemory(const Run &run) {
   if (run.options.overcommit)
     return;
   const int ranks = run.program.training.ranks;
-  uint64_t bytes = hostBytesOf(run.program, /*isForDevice=*/false);
-  if (run.measureWorkspace &&
-      __builtin_add_overflow(bytes, run.measureWorkspace(run.setup(), ranks),
-                             &bytes))
-    bytes = UINT64_MAX;
-  const std::string lack = lackOfMemory(bytes, {ranks, ranks}, memoryLimits());
+  const std::string lack =
+      lackOfMemory(hostBytesOf(run.setup(), /*isForDevice=*/false,
+                               run.measureWorkspace, ranks),
+                   {ranks, ranks}, memoryLimits());
   if (!lack.empty())
     throw std::runtime_error(lack);
 }

@@ -1,7 +1,6 @@
 #include "engine/MachineMemory.h"
 
 #include "communicator/Processes.h"
-#include "engine/Backend.h"
 
 #include "program/ByteCount.h"
 
@@ -125,6 +124,15 @@ uint64_t zrt::hostBytesOf(const Program &program, bool isForDevice) {
     if (tierOf(i) == Tier::Host || (tierOf(i) == Tier::Device && !isForDevice))
       if (__builtin_add_overflow(bytes, program.arenaBytes[i], &bytes))
         return UINT64_MAX;
+  return bytes;
+}
+
+uint64_t zrt::hostBytesOf(const BackendSetup &setup, bool isForDevice,
+                          const WorkspaceMeter &measure, int localRanks) {
+  uint64_t bytes = hostBytesOf(setup.program, isForDevice);
+  if (measure &&
+      __builtin_add_overflow(bytes, measure(setup, localRanks), &bytes))
+    return UINT64_MAX;
   return bytes;
 }
 

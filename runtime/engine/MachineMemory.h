@@ -2,6 +2,7 @@
 #ifndef ZERO_RUNTIME_ENGINE_MACHINEMEMORY_H
 #define ZERO_RUNTIME_ENGINE_MACHINEMEMORY_H
 
+#include "engine/Backend.h"
 #include "files/FileMemory.h"
 #include "program/Program.h"
 
@@ -26,7 +27,10 @@ std::vector<MemoryLimit> memoryLimits(const std::string &root = "");
 /// device's memory.
 uint64_t hostBytesOf(const Program &program, bool isForDevice);
 
-struct BackendSetup;
+/// The same with what the kernels of a rank of `setup` compute in, where
+/// `localRanks` share this machine; `measure` may be null.
+uint64_t hostBytesOf(const BackendSetup &setup, bool isForDevice,
+                     const WorkspaceMeter &measure, int localRanks);
 
 /// Whether a rank of `setup`, one of `localRanks`, may have in host memory what
 /// a full disk does not take: not where that would leave other arenas without.

@@ -70,16 +70,9 @@ uint64_t bytesOf(const Run &run,
 /// the machine with `localRanks` in all.
 uint64_t hostBytesOf(const Run &run, int localRanks) {
   return bytesOf(run, [&](const Program &program) {
-    uint64_t bytes = hostBytesOf(program, run.isForDevice);
-    if (run.measureWorkspace &&
-        __builtin_add_overflow(
-            bytes,
-            run.measureWorkspace(
-                {program, run.options, run.generated, run.generatedCount},
-                localRanks),
-            &bytes))
-      bytes = UINT64_MAX;
-    return bytes;
+    return hostBytesOf(
+        {program, run.options, run.generated, run.generatedCount},
+        run.isForDevice, run.measureWorkspace, localRanks);
   });
 }
 

@@ -141,7 +141,7 @@ SmallVector<int64_t> Products::permutation() const {
 // Chains of moves
 //===----------------------------------------------------------------------===//
 
-/// More dimensions than kernels of devices move at once.
+/// As many dimensions as kernels of devices move at once.
 static constexpr size_t kMostDims = 8;
 
 static bool isMove(Operation *op) {

@@ -43,7 +43,6 @@ FUNCTIONS = {
     "root": lambda h: h.square().mean(-1, keepdim=True).sqrt(),
     "small": lambda h: h / 70000.0,
     "smaller": lambda h: h * 1e-8 * 1e6,
-    "less": lambda h: h * 0.999,
 }
 
 
