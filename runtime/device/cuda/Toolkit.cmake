@@ -64,3 +64,12 @@ else()
     message(STATUS "CUDA target: off: ${reason}")
   endif()
 endif()
+
+# Whether tests interpret the PTX of the kernels, which they find where the device code
+# is for one architecture and not for machine code alone.
+set(ZERO_PTX_TESTS OFF)
+list(LENGTH ZERO_CUDA_ARCHITECTURES count)
+if(ZERO_HAVE_CUDA AND ZERO_BUILD_TESTS AND count EQUAL 1
+    AND NOT ZERO_CUDA_ARCHITECTURES MATCHES "-real$")
+  set(ZERO_PTX_TESTS ON)
+endif()

@@ -2,26 +2,7 @@
 #include "Lexer.h"
 #include "Reader.h"
 
-#include <algorithm>
-#include <cctype>
-#include <cstring>
-
 using namespace zrt::ptx;
-
-std::string zrt::ptx::stableName(std::string_view mangled) {
-  std::string name(mangled);
-  const auto isHash = [&](size_t at) {
-    return at + 8 <= name.size() &&
-           std::all_of(name.begin() + long(at), name.begin() + long(at) + 8,
-                       [](unsigned char c) { return std::isxdigit(c); });
-  };
-  for (const char *before : {"_GLOBAL__N__", "_INTERNAL_", "_cu_"})
-    for (size_t at = name.find(before); at != name.npos;
-         at = name.find(before, at + 1))
-      if (isHash(at + std::strlen(before)))
-        name.replace(at + std::strlen(before), 8, 8, '#');
-  return name;
-}
 
 /// Skips the body that was opened, and gives its text.
 static std::string_view takeBody(Lexer &lexer, std::string_view text) {
@@ -39,7 +20,7 @@ Module::Module(std::string name, std::string content)
       lexer.next();
     } else if (word == ".entry") {
       Pending kernel;
-      const std::string own = stableName(lexer.next());
+      const std::string own(lexer.next());
       const size_t begin = lexer.position();
       kernel.headLine = lexer.lineNumber();
       while (!lexer.take("{"))

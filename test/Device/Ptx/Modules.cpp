@@ -27,8 +27,7 @@ const std::vector<std::unique_ptr<Module>> &zrt::ptx::modules() {
   return all;
 }
 
-Entry &zrt::ptx::entryNamed(const std::string &mangled) {
-  const std::string name = stableName(mangled);
+Entry &zrt::ptx::entryNamed(const std::string &name) {
   for (const auto &each : modules())
     if (Entry *found = each->find(name))
       return *found;

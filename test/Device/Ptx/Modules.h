@@ -9,9 +9,9 @@ namespace zrt::ptx {
 /// All of them, which the build lists.
 const std::vector<std::unique_ptr<Module>> &modules();
 
-/// A kernel by the name that nvcc gave it. Throws Unreadable where no file has
+/// A kernel by its mangled name. Throws Unreadable where no file has
 /// it.
-Entry &entryNamed(const std::string &mangled);
+Entry &entryNamed(const std::string &name);
 
 /// Kernels that no launch has run, as "Norms.ptx: name", without those that
 /// CUDA's own headers bring along.

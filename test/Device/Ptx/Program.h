@@ -136,9 +136,6 @@ private:
   std::map<std::string, Variable, std::less<>> variables;
 };
 
-/// A mangled name without the numbers that nvcc makes of the compilation.
-std::string stableName(std::string_view mangled);
-
 } // namespace zrt::ptx
 
 #endif // ZERO_TEST_DEVICE_PTX_PROGRAM_H

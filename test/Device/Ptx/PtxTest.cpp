@@ -279,11 +279,4 @@ TEST_F(Ptx, SaysWhatItDoesNotKnow) {
   EXPECT_THROW(Module("k.ptx", ".const .u32 x;"), Unreadable);
 }
 
-TEST(PtxNames, AreThoseOfEveryCompilation) {
-  EXPECT_EQ(stableName("_ZN40_GLOBAL__N__0a1b2c3d_8_Norms_cu_89abcdef3foo"),
-            stableName("_ZN40_GLOBAL__N__ffffffff_8_Norms_cu_000000003foo"));
-  EXPECT_NE(stableName("_ZN40_GLOBAL__N__0a1b2c3d_8_Norms_cu_89abcdef3foo"),
-            stableName("_ZN40_GLOBAL__N__0a1b2c3d_8_Rowss_cu_89abcdef3foo"));
-}
-
 } // namespace
