@@ -1,5 +1,5 @@
-// Bounds of settings, which the configuration, the dialect and the runtime
-// each check.
+// Bounds of settings and of what kernels take, which the configuration, the dialect
+// and the runtime each check.
 #ifndef ZERO_RUNTIME_PROGRAM_BOUNDS_H
 #define ZERO_RUNTIME_PROGRAM_BOUNDS_H
 
@@ -21,6 +21,9 @@ constexpr bool isFileBlock(int64_t bytes) {
 
 /// Most reads and writes of a rank that are in flight together.
 inline constexpr int64_t kMostInFlight = 4096;
+
+/// Most dimensions of what a kernel of a GPU moves or reduces.
+inline constexpr int kMostDims = 8;
 
 } // namespace zrt
 

@@ -9,6 +9,7 @@
 #include "zero/Dialect/NN/TensorForms.h"
 
 #include "Types.h"
+#include "program/Bounds.h"
 
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 
@@ -141,9 +142,6 @@ SmallVector<int64_t> Products::permutation() const {
 // Chains of moves
 //===----------------------------------------------------------------------===//
 
-/// As many dimensions as kernels of devices move at once.
-static constexpr size_t kMostDims = 8;
-
 static bool isMove(Operation *op) {
   return isa_and_nonnull<TransposeOp, tensor::CollapseShapeOp,
                          tensor::ExpandShapeOp>(op);
@@ -235,7 +233,7 @@ void mlir::nn::simplifyMoves(Block &block) {
     if (moves.empty() || !llvm::all_of(moves, isStatic))
       continue;
     FailureOr<Products> products = follow(moves);
-    if (failed(products) || products->sizes().size() > kMostDims)
+    if (failed(products) || products->sizes().size() > zrt::kMostDims)
       continue;
     ImplicitLocOpBuilder b(op.getLoc(), &op);
     const Value source = moves.front()->getOperand(0);

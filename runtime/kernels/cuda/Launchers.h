@@ -7,6 +7,7 @@
 
 #include "kernels/optimizer/Rules.h"
 #include "kernels/shapes/RowStrides.h"
+#include "program/Bounds.h"
 
 #include <cuda_runtime_api.h>
 
@@ -228,7 +229,6 @@ void dropout(const DropoutArguments &arguments, cudaStream_t stream);
 
 /// A copy between two strided views, in elements; the last dimension is the
 /// innermost. A source stride of 0 repeats.
-inline constexpr int kMostDims = 8;
 struct StridedMove {
   int dims = 0;
   int64_t size[kMostDims], from[kMostDims], to[kMostDims];
