@@ -56,6 +56,7 @@ private:
   void addKernels(const Program &program,
                   const std::vector<TimedCommand> &times);
   void addCollectives(const std::vector<TimedCommand> &times);
+  double coresOfRank() const;
   double bestRate(DataType type) const;
   double memoryRate() const;
   Json describe() const;
@@ -209,6 +210,12 @@ void Calibration::addCollectives(const std::vector<TimedCommand> &times) {
 // The file
 //===----------------------------------------------------------------------===//
 
+/// Cores that compute for a rank: its threads, or their share where the ranks
+/// have more threads than there are cores.
+double Calibration::coresOfRank() const {
+  return std::min<double>(threads, double(cores) / localRanks);
+}
+
 /// The most operations a second of a core, or of a device, on elements of
 /// `type`; 0 where nothing computes on them.
 double Calibration::bestRate(DataType type) const {
@@ -219,9 +226,7 @@ double Calibration::bestRate(DataType type) const {
                       double(kernel.spec.flops) * kernel.runs / kernel.seconds);
   if (onDevice)
     return best;
-  const double coresOfRank =
-      std::min<double>(threads, double(cores) / localRanks);
-  return best / coresOfRank;
+  return best / coresOfRank();
 }
 
 /// Bytes a second of one rank in the largest copy.
@@ -284,7 +289,7 @@ Json Calibration::describe() const {
   }
   machine["bandwidth"] = memoryRate() * (onDevice ? 1 : localRanks);
   if (!onDevice)
-    machine["core_bandwidth"] = memoryRate() / threads;
+    machine["core_bandwidth"] = memoryRate() / coresOfRank();
   machine["kernel_overhead"] = std::max(least, 0.0);
   machine["works_at_wait"] = !onDevice;
   machine["protocols"] = {describeProtocol()};

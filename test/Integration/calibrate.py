@@ -50,6 +50,18 @@ def calibrate(machine, ranks):
     return measured
 
 
+def check_shared_core(machine):
+    """Three ranks share a core, which is as fast as they are together."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    run("zero-plan", "calibrate", model, "-o", machine, "--ranks", "3", "--pipeline=stage=1")
+    os.sched_setaffinity(0, allowed)
+    with open(machine) as file:
+        measured = json.load(file)
+    ratio = measured["core_bandwidth"] / measured["bandwidth"]
+    assert abs(ratio - 1) < 1e-6, f"of one core's bandwidth 'core_bandwidth' is {ratio}"
+
+
 def predict(case, machine):
     """Seconds of an update, by the file of this machine."""
     plan = json.loads(run("zero-plan", model, "--pipeline", case, "--machine", machine,
@@ -78,6 +90,7 @@ def main():
     machine, text = (os.path.join(folder, name) for name in ("machine.json", "text.txt"))
     with open(text, "w") as file:
         file.write("to be or not to be, that is the question " * 500)
+    check_shared_core(machine)
     ranks = max(2, len(os.sched_getaffinity(0)))
     left = {f"{case} ranks={load * ranks}": [] for load, case in CASES}
     if not ALL_CASES:
