@@ -39,13 +39,29 @@ static bool isByElement(Operation *op) {
          isa<ElementwiseOpInterface>(op);
 }
 
+/// Whether `op` gives elements another place.
+static bool moves(Operation *op) {
+  return isa<MoveOpInterface>(op) ||
+         isa_and_nonnull<tensor::TensorDialect>(op->getDialect());
+}
+
 /// Whether `op` may stay f32 where nothing but the loss, or a sum, depends on
-/// it: arithmetic on elements, and what reduces, reshapes or normalises them;
-/// no matrix products.
+/// it: arithmetic on elements, and what reduces, normalises or moves them; no
+/// matrix products.
 static bool isCheapInFloat32(Operation *op) {
-  return isByElement(op) || op->hasTrait<CheapInFloat32>() ||
-         isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::CastOp>(
-             op);
+  return isByElement(op) || op->hasTrait<CheapInFloat32>() || moves(op);
+}
+
+/// Takes the moves and exchanges out of `tail` whose operands are computed outside
+/// of it: their results are extended instead, so that half as much moves.
+static void leaveFirstMoves(Block &body, DenseSet<Operation *> &tail) {
+  auto isOfTail = [&](Value value) {
+    return tail.contains(value.getDefiningOp());
+  };
+  for (Operation &op : body)
+    if ((moves(&op) || isa<ZeroDialect>(op.getDialect())) &&
+        llvm::none_of(op.getOperands(), isOfTail))
+      tail.erase(&op);
 }
 
 /// The operations between the network and the loss: cheap ones of which
@@ -65,6 +81,7 @@ static DenseSet<Operation *> findLossTail(Block &body, YieldOp yield) {
     if (isCheapInFloat32(&op) && llvm::any_of(op.getUses(), leadsToLoss) &&
         llvm::all_of(op.getUses(), isAllowed))
       tail.insert(&op);
+  leaveFirstMoves(body, tail);
   return tail;
 }
 

@@ -5,7 +5,8 @@
 include "mlir/IR/OpBase.td"
 
 /// `zero-set-precision` may leave the operation f32 between the network and the
-/// loss: it reduces, repeats or normalises elements, and multiplies no matrices.
+/// loss: it reduces, repeats, normalises or sends elements, and multiplies no matrices.
+/// What is a `MoveOpInterface` or of the dialect `tensor` needs no trait.
 def CheapInFloat32 : NativeOpTrait<"CheapInFloat32"> {
   let cppNamespace = "::mlir::zero";
 }

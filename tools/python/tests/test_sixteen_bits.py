@@ -90,3 +90,39 @@ def test_inputs_are_exact(precision):
     with zero.compile(module, {"times": times}, config=config, outputs=["x"], check=False) as step:
         found = step.predict({"times": times})["x"]
     assert numpy.abs(found - wanted.numpy()).max() < ROUNDING[precision] * wanted.abs().max()
+
+
+class Preferring(nn.Module):
+    """The loss of a preference: probabilities of sequences are added up, and differ in digits
+    that 16 bits do not hold."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(64, WIDTH)
+        self.up, self.down = nn.Linear(WIDTH, 2 * WIDTH), nn.Linear(2 * WIDTH, WIDTH)
+        self.head = nn.Linear(WIDTH, 64, bias=False)
+
+    def add_up(self, tokens, labels):
+        h = self.embed(tokens)
+        h = h + self.down(F.gelu(self.up(h)))
+        return F.log_softmax(self.head(h), -1).gather(-1, labels[..., None])[..., 0].sum(-1)
+
+    def forward(self, tokens, labels, reference):
+        chosen, rejected = (self.add_up(tokens, labels) - reference).chunk(2)
+        return -F.logsigmoid(torch.cat([chosen, -rejected])).mean()
+
+
+@pytest.mark.parametrize("precision", ROUNDING)
+@pytest.mark.parametrize("mesh", [None, "data=1,sequence=2", "data=1,tensor=2"])
+def test_the_loss_is_f32(mesh, precision):
+    torch.manual_seed(0)
+    module = Preferring()
+    batch = {name: torch.randint(0, 64, (4, 128)) for name in ("tokens", "labels")}
+    batch["reference"] = module.add_up(**batch).detach() + torch.tensor([-0.5, 1, 0.5, -1])
+    module(**batch).backward()
+    wanted = module.head.weight.grad.numpy()
+    config = {precision: {"enabled": True, **({"loss_scale": 1} if precision == "fp16" else {})}}
+    with zero.compile(module, batch, config=config, mesh=mesh, check=False) as step:
+        step.backward(batch)
+        found = step.gradient("head.weight")
+    assert numpy.linalg.norm(found - wanted) < 4 * ROUNDING[precision] * numpy.linalg.norm(wanted)

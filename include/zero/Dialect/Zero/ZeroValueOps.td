@@ -5,6 +5,7 @@
 include "zero/Dialect/Zero/ZeroAttrs.td"
 include "zero/Interfaces/DifferentiableOpInterface.td"
 include "zero/Interfaces/FactorOpInterface.td"
+include "zero/Interfaces/Traits.td"
 
 //===----------------------------------------------------------------------===//
 // What one rank computes of a model. On the ranks of a group a value is the same;
@@ -18,7 +19,7 @@ include "zero/Interfaces/FactorOpInterface.td"
 class Zero_ValueOp<string mnemonic, list<Trait> traits = []>
     : Zero_Op<mnemonic,
               !listconcat(
-                  traits, [Pure,
+                  traits, [Pure, CheapInFloat32,
                            DeclareOpInterfaceMethods<DifferentiableOpInterface>,
                            DeclareOpInterfaceMethods<FactorOpInterface>,
                            DeclareOpInterfaceMethods<SymbolUserOpInterface>])>;

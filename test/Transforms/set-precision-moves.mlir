@@ -1,0 +1,70 @@
+// RUN: zero-opt %s --split-input-file --zero-set-precision=compute=bf16 | FileCheck %s
+
+// What moves elements on their way to the loss leaves them f32: a view, a transposition,
+// slices, a concatenation and a padding.
+zero.parameter @w : tensor<8x6xf32> = #zero.normal<std = 0.02>
+
+// CHECK-LABEL: zero.step @moves
+// CHECK:         %[[P:.*]] = nn.linear {{.*}} -> tensor<4x6xbf16>
+// CHECK:         arith.extf %[[P]] : tensor<4x6xbf16> to tensor<4x6xf32>
+// CHECK-NOT:     bf16
+// CHECK:         zero.yield
+zero.step @moves(%x: tensor<4x8xf32>) {
+  %w = zero.load @w : tensor<8x6xf32>
+  %zero = arith.constant 0.0 : f32
+  %p = nn.linear %x, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %e = math.exp %p : tensor<4x6xf32>
+  %s = nn.reduce sum %e dims [1] : (tensor<4x6xf32>) -> tensor<4xf32>
+  %v = tensor.expand_shape %s [[0, 1]] output_shape [2, 2] : tensor<4xf32> into tensor<2x2xf32>
+  %t = nn.transpose %v permutation [1, 0] : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %a, %b = nn.split %t dim 0 sizes [1, 1] : (tensor<2x2xf32>) -> (tensor<1x2xf32>, tensor<1x2xf32>)
+  %c = tensor.extract_slice %b[0, 1] [1, 1] [1, 1] : tensor<1x2xf32> to tensor<1x1xf32>
+  %d = tensor.concat dim(1) %a, %c : (tensor<1x2xf32>, tensor<1x1xf32>) -> tensor<1x3xf32>
+  %f = tensor.pad %d low[0, 0] high[0, 1] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<1x3xf32> to tensor<1x4xf32>
+  %l = math.log1p %f : tensor<1x4xf32>
+  %loss = nn.reduce mean %l dims [0, 1] : (tensor<1x4xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// A move of 16-bit values to the loss is one of 16-bit values.
+// CHECK-LABEL: zero.step @first
+// CHECK:         %[[P:.*]] = nn.linear {{.*}} -> tensor<4x6xbf16>
+// CHECK-NEXT:    %[[T:.*]] = nn.transpose %[[P]] permutation [1, 0] : (tensor<4x6xbf16>) -> tensor<6x4xbf16>
+// CHECK-NEXT:    %[[E:.*]] = arith.extf %[[T]]
+// CHECK-NEXT:    nn.reduce mean %[[E]]
+zero.step @first(%x: tensor<4x8xf32>) {
+  %w = zero.load @w : tensor<8x6xf32>
+  %p = nn.linear %x, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %t = nn.transpose %p permutation [1, 0] : (tensor<4x6xf32>) -> tensor<6x4xf32>
+  %loss = nn.reduce mean %t dims [0, 1] : (tensor<6x4xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// -----
+
+// Exchanges between ranks are moves.
+zero.mesh @mesh <data = 1, tensor = 2>
+zero.parameter @w : tensor<8x3xf32> = #zero.normal<std = 0.02> cut <dim 1 of [6] over <tensor = 2>>
+
+// CHECK-LABEL: zero.step @exchanges
+// CHECK:         %[[P:.*]] = nn.linear {{.*}} -> tensor<4x3xbf16>
+// CHECK-NEXT:    %[[G:.*]] = zero.gather_value %[[P]] {{.*}} : tensor<4x3xbf16> -> tensor<4x6xbf16>
+// CHECK-NEXT:    %[[GF:.*]] = arith.extf %[[G]]
+// CHECK-NEXT:    %[[E:.*]] = math.exp %[[GF]]
+// CHECK-NOT:     bf16
+// CHECK:         zero.yield
+zero.step @exchanges(%x: tensor<4x8xf32>) {
+  %w = zero.load @w : tensor<8x3xf32>
+  %p = nn.linear %x, %w : (tensor<4x8xf32>, tensor<8x3xf32>) -> tensor<4x3xf32>
+  %g = zero.gather_value %p cut <dim 1 of [6] over <tensor = 2>> : tensor<4x3xf32> -> tensor<4x6xf32>
+  %e = math.exp %g : tensor<4x6xf32>
+  %r = zero.replicate %e over <tensor = 2> : tensor<4x6xf32>
+  %own = zero.slice_value %r cut <dim 1 of [6] over <tensor = 2>> : tensor<4x6xf32> -> tensor<4x3xf32>
+  %s = nn.reduce sum %own dims [0, 1] : (tensor<4x3xf32>) -> tensor<f32>
+  %all = zero.all_reduce_value %s over <tensor = 2> : tensor<f32>
+  %loss = math.log1p %all : tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
