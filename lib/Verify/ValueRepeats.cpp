@@ -156,8 +156,7 @@ bool Rule::repeatsAlong(const Way &way, unsigned operand, unsigned dim) const {
         if (cut == way.cut.end())
           return;
         auto holds = [&](const Repeat &repeat) {
-          std::optional<Blocks> digits = cut->second.within(repeat.stride);
-          return digits && digits->fills(repeat.span / repeat.stride);
+          return repeat.holdsFor(cut->second);
         };
         fits &= llvm::any_of(
             repeatsOfPart(state, dim, stride, sizeOf(factors, part)), holds);

@@ -9,6 +9,15 @@ using namespace mlir;
 using namespace mlir::zero;
 using namespace mlir::zero::verify;
 
+bool State::isCutBy(const Layout &layout, bool orEqual) const {
+  if (!orEqual || kind != Same)
+    return kind == Cut && llvm::is_contained(layouts, layout);
+  auto holds = [&](const std::pair<unsigned, Repeat> &repeat) {
+    return repeat.first == layout.dim && repeat.second.holdsFor(layout.blocks);
+  };
+  return !isOfAll && (isUniform(layout.dim) || llvm::any_of(repeats, holds));
+}
+
 std::string verify::describe(const Layout &layout) {
   std::string text =
       "cut in dimension " + std::to_string(layout.dim) + " into parts of [";

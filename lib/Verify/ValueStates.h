@@ -20,6 +20,11 @@ struct Layout {
 /// stride) have one value.
 struct Repeat {
   int64_t stride, span;
+  /// Whether all parts of a dimension, of which a rank has `blocks`, are equal.
+  bool holdsFor(const Blocks &blocks) const {
+    std::optional<Blocks> digits = blocks.within(stride);
+    return digits && digits->fills(span / stride);
+  }
 };
 using Repeats = SmallVector<Repeat, 2>;
 
@@ -119,12 +124,8 @@ struct State {
 
   bool isUniform(unsigned dim) const { return uniform >> dim & 1; }
   /// Whether each rank has the part that `layout` gives it: the value is cut
-  /// so or, `orEqual`, equal on all ranks and along the dimension.
-  bool isCutBy(const Layout &layout, bool orEqual) const {
-    if (orEqual && kind == Same)
-      return !isOfAll && isUniform(layout.dim);
-    return kind == Cut && llvm::is_contained(layouts, layout);
-  }
+  /// so or, `orEqual`, equal on all ranks and for all of these parts.
+  bool isCutBy(const Layout &layout, bool orEqual) const;
   /// Whether the value is equal along some dimension, or for some digits of an
   /// index.
   bool isUniformSomewhere() const { return uniform || !repeats.empty(); }

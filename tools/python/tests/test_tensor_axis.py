@@ -312,6 +312,8 @@ APART = {
     "rotated": (lambda h: torch.stack([-h[..., 1::2], h[..., ::2]], -1).flatten(-2), 48, 48, 2),
     "heads": (heads, 48, 16, 2),
     "six_heads": (heads, 144, 48, 3),
+    "repeated": (lambda h: h[..., :8].repeat(1, 1, 6), 48, 48, 2),
+    "repeated_each": (lambda h: h[..., :8].repeat_interleave(6, -1), 48, 48, 2),
 }
 
 
