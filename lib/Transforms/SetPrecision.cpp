@@ -89,6 +89,8 @@ static DenseSet<Operation *> findLossTail(Block &body, YieldOp yield) {
 static bool addsUp(Operation *op) {
   if (!op->hasTrait<CheapInFloat32>())
     return false;
+  if (op->hasTrait<AddsUp>())
+    return true;
   if (auto combined = dyn_cast<CombinedOpInterface>(op);
       combined && combined.givesTerms())
     return true;

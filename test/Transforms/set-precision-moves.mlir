@@ -29,6 +29,24 @@ zero.step @moves(%x: tensor<4x8xf32>) {
   zero.yield %loss : tensor<f32>
 }
 
+// So does what orders elements, and what adds them up by their positions.
+// CHECK-LABEL: zero.step @orders
+// CHECK:         %[[P:.*]] = nn.linear {{.*}} -> tensor<4x6xbf16>
+// CHECK:         arith.extf %[[P]] : tensor<4x6xbf16> to tensor<4x6xf32>
+// CHECK-NOT:     bf16
+// CHECK:         zero.yield
+zero.step @orders(%x: tensor<4x8xf32>, %to: tensor<4x6xi32>) {
+  %w = zero.load @w : tensor<8x6xf32>
+  %p = nn.linear %x, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %e = math.exp %p : tensor<4x6xf32>
+  %order = nn.argsort %e : (tensor<4x6xf32>) -> tensor<4x6xi32>
+  %s = nn.gather %e, %order dim 1 : (tensor<4x6xf32>, tensor<4x6xi32>) -> tensor<4x6xf32>
+  %a = nn.scatter_add %s, %to dim 1 : (tensor<4x6xf32>, tensor<4x6xi32>) -> tensor<4x3xf32>
+  %l = math.log1p %a : tensor<4x3xf32>
+  %loss = nn.reduce mean %l dims [0, 1] : (tensor<4x3xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
 // A move of 16-bit values to the loss is one of 16-bit values.
 // CHECK-LABEL: zero.step @first
 // CHECK:         %[[P:.*]] = nn.linear {{.*}} -> tensor<4x6xbf16>

@@ -44,6 +44,10 @@ template <typename ConcreteType>
 class CheapInFloat32 : public OpTrait::TraitBase<ConcreteType, CheapInFloat32> {
 };
 
+/// Results are sums of elements; see Traits.td.
+template <typename ConcreteType>
+class AddsUp : public OpTrait::TraitBase<ConcreteType, AddsUp> {};
+
 /// A result may lie where an operand was; see Traits.td.
 template <typename ConcreteType>
 class OverwritesOperands

@@ -5,9 +5,15 @@
 include "mlir/IR/OpBase.td"
 
 /// `zero-set-precision` may leave the operation f32 between the network and the
-/// loss: it reduces, repeats, normalises or sends elements, and multiplies no matrices.
-/// What is a `MoveOpInterface` or of the dialect `tensor` needs no trait.
+/// loss: it reduces, repeats, orders, normalises or sends elements, and multiplies no
+/// matrices. What is a `MoveOpInterface` or of the dialect `tensor` needs no trait.
 def CheapInFloat32 : NativeOpTrait<"CheapInFloat32"> {
+  let cppNamespace = "::mlir::zero";
+}
+
+/// Each result is a sum or mean of some elements of the operand, although no factor of
+/// the operation is summed over. `zero-set-precision` asks.
+def AddsUp : NativeOpTrait<"AddsUp"> {
   let cppNamespace = "::mlir::zero";
 }
 

@@ -93,8 +93,8 @@ def SetPrecision : Pass<"zero-set-precision", "::mlir::ModuleOp"> {
 
     - statistics (mean, rstd, lse, masks, the loss), as the row of an
       operation's kernel says, and what is computed from them;
-    - the *loss tail*: elementwise operations, reductions, `nn.softmax`, moves and
-      exchanges between ranks on which nothing but the loss depends. Moves and
+    - the *loss tail*: elementwise operations, reductions, `nn.softmax`, pooling,
+      moves, sorts and exchanges between ranks on which nothing but the loss depends. Moves and
       exchanges at its beginning are of 16-bit values, and their results are extended;
     - in f16, *addends*: elementwise operations on which nothing but sums and means
       depend, and those sums and means. f16 has no square of 300, but the norm of

@@ -41,7 +41,7 @@ def NN_ScatterAddOp : NN_SignedOp<"scatter_add",
     [Int<"dim">, Range<"rows">],
     [Floats<"y", "o..dim,p@rows,i..">],
     "parallel o i, sum q, linear x",
-    [NN_Differentiable, RowBlockOpInterface, AccumulatingOpInterface]> {
+    [NN_Differentiable, CheapInFloat32, RowBlockOpInterface, AccumulatingOpInterface]> {
   let summary = "Add elements up at given positions along a dimension";
   let text = [{
     An element of the result is the sum of those elements of `x` whose position it
@@ -70,7 +70,7 @@ def NN_ScatterOp : NN_SignedOp<"scatter",
      Elements<"into", "o..dim,p,i..">],
     [Kind<"kind", NN_ScatterAttr, NN_Scatter>, Int<"dim">],
     [Elements<"y", "o..dim,p,i..">],
-    "parallel o i", [NN_Differentiable], NN_DescribesKernel> {
+    "parallel o i", [NN_Differentiable, CheapInFloat32], NN_DescribesKernel> {
   let summary = "Set elements at given positions, or take the largest there";
   let text = [{
     The result is `into` but where elements of `x` have their positions, which are
@@ -105,7 +105,7 @@ def NN_ArgsortOp : NN_SignedOp<"argsort",
     [Flag<"descending">,
      NN_Attribute<"first", "int>=1?", OptionalAttr<I64Attr>>],
     [Indices<"order", "r..,m">],
-    "parallel r", [NN_Differentiable]> {
+    "parallel r", [NN_Differentiable, CheapInFloat32]> {
   let summary = "Positions in the order of their elements, along the last dimension";
   let text = [{
     Position k of a row of the result is that of the k-th smallest element of the
@@ -137,7 +137,7 @@ def NN_CumsumOp : NN_SignedOp<"cumsum",
     [Int<"dim">, Flag<"reverse">],
     [NN_Tensor<"y", "E", "o..dim,n,i..", "", "", NN_NumberTensor>],
     "parallel o i, linear x",
-    [NN_Differentiable, CheapInFloat32, SameOperandsAndResultType]> {
+    [NN_Differentiable, AddsUp, CheapInFloat32, SameOperandsAndResultType]> {
   let summary = "Running sums along a dimension";
   let text = [{
     Element k along `dim` is the sum of the elements 0 to k of `x`, or with
