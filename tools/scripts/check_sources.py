@@ -12,7 +12,7 @@ Writes one entry a check to RESULT.json, as `{"tests": [{"name", "code",
 Environment:
   ZERO_CHECK_BASE     the commit that changes are counted from
   ZERO_TIDY_SECONDS   how long clang-tidy may go on to start on another file
-                      (300); files that it does not reach are skipped
+                      (180); files that it does not reach are skipped
 """
 
 import concurrent.futures
@@ -211,7 +211,7 @@ def check_tidy(root, build):
     line_filter = json.dumps(
         [{"name": name, "lines": lines} for name, lines in changed.items()]
     )
-    end = time.monotonic() + float(os.environ.get("ZERO_TIDY_SECONDS", "300"))
+    end = time.monotonic() + float(os.environ.get("ZERO_TIDY_SECONDS", "180"))
 
     def check(name):
         if time.monotonic() > end:
