@@ -176,16 +176,18 @@ AtAttr StatePlaces::getPlace(const AsyncBuffer &buffer) const {
   llvm_unreachable("a form of AccumulateForm");
 }
 
+AtAttr StatePlaces::getPlace(Operation *op, const AsyncBuffer &buffer) const {
+  if (!buffer.isPlaced)
+    return getPlace(buffer);
+  auto planned = op->getAttrOfType<DictionaryAttr>(kPlaces);
+  return planned ? planned.getAs<AtAttr>(buffer.name) : AtAttr();
+}
+
 SmallVector<AtAttr>
 StatePlaces::getPlaces(Operation *op, ArrayRef<AsyncBuffer> buffers) const {
-  auto planned = op->getAttrOfType<DictionaryAttr>(kPlaces);
-  SmallVector<AtAttr> places;
-  for (const AsyncBuffer &buffer : buffers)
-    if (!buffer.isPlaced)
-      places.push_back(getPlace(buffer));
-    else
-      places.push_back(planned ? planned.getAs<AtAttr>(buffer.name) : AtAttr());
-  return places;
+  return llvm::map_to_vector(buffers, [&](const AsyncBuffer &buffer) {
+    return getPlace(op, buffer);
+  });
 }
 
 SmallVector<AtAttr> mlir::zero::listPlaces(Operation *op) {

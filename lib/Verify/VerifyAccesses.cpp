@@ -59,11 +59,9 @@ AtAttr AccessTable::findPlace(Value value) {
         tables.handles.findStartOf(value));
     if (!start)
       return {};
-    ArrayRef<AsyncBuffer> buffers = tables.getBuffers(start);
-    for (auto [buffer, place] :
-         llvm::zip_equal(buffers, state.getPlaces(start, buffers)))
+    for (const AsyncBuffer &buffer : tables.getBuffers(start))
       if (buffer.result == static_cast<int>(index))
-        return place;
+        return state.getPlace(start, buffer);
     return {};
   }
   return placeAt(

@@ -237,12 +237,10 @@ LogicalResult Places::verifyInPlace(AsyncOpInterface op, Value operand,
       tables.handles.findStartOf(operand));
   if (!start)
     return op->emitOpError("works in place on what no started operation gave");
-  ArrayRef<AsyncBuffer> buffers = tables.getBuffers(start);
-  for (auto [buffer, known] :
-       llvm::zip_equal(buffers, state.getPlaces(start, buffers)))
+  for (const AsyncBuffer &buffer : tables.getBuffers(start))
     if (buffer.result ==
         static_cast<int>(cast<OpResult>(operand).getResultNumber()))
-      return expect(op, place, known);
+      return expect(op, place, state.getPlace(start, buffer));
   return success();
 }
 

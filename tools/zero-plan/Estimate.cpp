@@ -219,6 +219,8 @@ static LogicalResult runEstimate(EstimateRequest request) {
   } else if (setup.parameters != std::floor(setup.parameters) ||
              setup.largestLayer != std::floor(setup.largestLayer)) {
     return fail("--params and --largest-layer must be whole numbers");
+  } else if (setup.parameters > 1e15) {
+    return fail("--params must be at most 1e15");
   } else if (setup.largestLayer > setup.parameters) {
     return fail("--largest-layer must be at most --params");
   }
