@@ -134,9 +134,17 @@ def test_samples_of_any_tokenizer(tmp_path, capsys):
     with zero.compile(path, ranks=2, threads=1, weights=weights) as step:
         found = zero.sample(step, first, 20, temperature=0)
         drawn = [zero.sample(step, first, 20, seed=seed) for seed in (1, 1, 2)]
-        with pytest.raises(zero.ArgumentError, match="a token to begin with"):
-            zero.sample(step, [], 20)
+        hot = zero.sample(step, first, 50, temperature=1e300)
+        refused = [([], 20, 1.0), (first, -3, 1.0)]
+        refused += [(first, 2, temperature) for temperature in (-1.0, numpy.nan, numpy.inf)]
+        for prompt, count, temperature in refused:
+            with pytest.raises(zero.ArgumentError, match="a token to begin with"):
+                zero.sample(step, prompt, count, temperature=temperature)
+        for prompt, count in ([1.9], 2), ("ab", 2), ([1], 2.5):
+            with pytest.raises(zero.ArgumentError, match="takes integers"):
+                zero.sample(step, prompt, count)
     assert tokenizer.decode(first + found, skip_special_tokens=False) == decoded
+    assert len(set(hot)) > 25  # all 300 tokens are about as likely
     assert drawn[0] == drawn[1] != drawn[2] and all(0 <= token < 300 for token in drawn[0])
     with zero.compile(generator.parent / "tiny-mlp.mlir", threads=1) as step:
         with pytest.raises(zero.ArgumentError, match="an input 'tokens' or 'input_ids'"):

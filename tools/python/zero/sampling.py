@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from typing import Iterable
 
 import numpy
@@ -24,9 +26,13 @@ def sample(
             "sample needs an input 'tokens' or 'input_ids' and an output 'logits': compile "
             "with outputs=['logits']"
         )
-    tokens = [int(token) for token in prompt]
-    if not tokens or temperature < 0:
-        raise ArgumentError("sample needs a token to begin with, and a temperature of 0 or more")
+    tokens = _integers("prompt", prompt)
+    (count,) = _integers("count", [count])
+    if not tokens or count < 0 or not 0 <= temperature < math.inf:
+        raise ArgumentError(
+            "sample needs a token to begin with, a count of 0 or more and a finite temperature of "
+            f"0 or more; found {len(tokens)} tokens, count {count} and temperature {temperature}"
+        )
     start = len(tokens)
     length = step.inputs[names[0]].shape[1]
     random = numpy.random.default_rng(seed)
@@ -35,10 +41,19 @@ def sample(
         logits = step.predict(_batch_of(step, names, window), ["logits"])["logits"]
         row = logits.reshape(-1, length, logits.shape[-1])[0, len(window) - 1].astype("f8")
         if temperature > 0:
-            # The largest of logits with Gumbel noise is a sample of their softmax.
-            row += temperature * random.gumbel(size=row.shape)
+            # The largest of logits with Gumbel noise is a sample of their softmax. Divided, they
+            # stay finite at any temperature above 1.
+            noise = random.gumbel(size=row.shape)
+            row = row / temperature + noise if temperature > 1 else row + temperature * noise
         tokens.append(int(row.argmax()))
     return tokens[start:]
+
+
+def _integers(name: str, values: Iterable) -> list[int]:
+    try:
+        return [operator.index(value) for value in values]
+    except TypeError:
+        raise ArgumentError(f"sample takes integers for {name}; found {values!r}") from None
 
 
 def _batch_of(step: Step, names: list[str], window: list[int]) -> dict[str, numpy.ndarray]:
