@@ -81,7 +81,7 @@ if config.sanitized:
     config.available_features.add("sanitized")
 if config.have_cuda:
     config.available_features.add("cuda")
-if config.have_kernel_ptx:
-    config.available_features.add("kernel-ptx")
     if os.path.exists("/dev/nvidia0"):
         config.available_features.add("gpu")
+if config.have_kernel_ptx:
+    config.available_features.add("kernel-ptx")

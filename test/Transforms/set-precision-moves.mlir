@@ -39,7 +39,7 @@ zero.step @orders(%x: tensor<4x8xf32>, %to: tensor<4x6xi32>) {
   %w = zero.load @w : tensor<8x6xf32>
   %p = nn.linear %x, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
   %e = math.exp %p : tensor<4x6xf32>
-  %order = nn.argsort %e : (tensor<4x6xf32>) -> tensor<4x6xi32>
+  %order = nn.argsort %e : tensor<4x6xf32> -> tensor<4x6xi32>
   %s = nn.gather %e, %order dim 1 : (tensor<4x6xf32>, tensor<4x6xi32>) -> tensor<4x6xf32>
   %a = nn.scatter_add %s, %to dim 1 : (tensor<4x6xf32>, tensor<4x6xi32>) -> tensor<4x3xf32>
   %l = math.log1p %a : tensor<4x3xf32>
