@@ -52,15 +52,19 @@ static bool isCheapInFloat32(Operation *op) {
   return isByElement(op) || op->hasTrait<CheapInFloat32>() || moves(op);
 }
 
-/// Takes the moves and exchanges out of `tail` whose operands are computed outside
-/// of it: their results are extended instead, so that half as much moves.
+/// Takes the moves and exchanges out of `tail` whose operands are computed
+/// outside of it, and read there once: their results are extended instead, so
+/// that half as much moves. Of what is read again the gradients are added, in
+/// f32.
 static void leaveFirstMoves(Block &body, DenseSet<Operation *> &tail) {
-  auto isOfTail = [&](Value value) {
-    return tail.contains(value.getDefiningOp());
+  auto isNeeded = [&](Value value) {
+    auto isOfTail = [&](Operation *user) { return tail.contains(user); };
+    return isOfTail(value.getDefiningOp()) ||
+           llvm::count_if(value.getUsers(), isOfTail) > 1;
   };
   for (Operation &op : body)
-    if ((moves(&op) || isa<ZeroDialect>(op.getDialect())) &&
-        llvm::none_of(op.getOperands(), isOfTail))
+    if ((moves(&op) || isa_and_nonnull<ZeroDialect>(op.getDialect())) &&
+        llvm::none_of(op.getOperands(), isNeeded))
       tail.erase(&op);
 }
 

@@ -61,6 +61,25 @@ zero.step @first(%x: tensor<4x8xf32>) {
   zero.yield %loss : tensor<f32>
 }
 
+// What is read twice has two gradients, which are added in f32: it is extended first.
+// CHECK-LABEL: zero.step @twice
+// CHECK:         %[[P:.*]] = nn.linear {{.*}} -> tensor<4x6xbf16>
+// CHECK-NEXT:    %[[E:.*]] = arith.extf %[[P]]
+// CHECK-NEXT:    nn.transpose %[[E]]
+// CHECK-NOT:     bf16
+// CHECK:         zero.yield
+zero.step @twice(%x: tensor<4x8xf32>) {
+  %w = zero.load @w : tensor<8x6xf32>
+  %p = nn.linear %x, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %t = nn.transpose %p permutation [1, 0] : (tensor<4x6xf32>) -> tensor<6x4xf32>
+  %m = nn.reduce mean %t dims [0] : (tensor<6x4xf32>) -> tensor<4xf32>
+  %b = nn.broadcast %m dims [0] : (tensor<4xf32>) -> tensor<4x6xf32>
+  %d = arith.subf %p, %b : tensor<4x6xf32>
+  %q = arith.mulf %d, %d : tensor<4x6xf32>
+  %loss = nn.reduce mean %q dims [0, 1] : (tensor<4x6xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
 // -----
 
 // Exchanges between ranks are moves.

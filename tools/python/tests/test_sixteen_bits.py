@@ -42,7 +42,6 @@ FUNCTIONS = {
     "rms": lambda h: h * torch.rsqrt(h.float().pow(2).mean(-1, keepdim=True) + 1e-6),
     "root": lambda h: h.square().mean(-1, keepdim=True).sqrt(),
     "running": lambda h: h / h.square().cumsum(-1).sqrt(),
-    "around": lambda h: h[:, None].div(F.avg_pool1d(h.square()[:, None], 4)[..., :1].sqrt())[:, 0],
     "small": lambda h: h / 70000.0,
     "smaller": lambda h: h * 1e-8 * 1e6,
 }

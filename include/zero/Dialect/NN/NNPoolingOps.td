@@ -66,7 +66,7 @@ def NN_AvgPoolOp : NN_SignedOp<"avg_pool",
     [Floats<"x", "n,c,s..1-3">],
     !listconcat(NN_PoolWindows, [Flag<"count_padding">]),
     [Floats<"y", "n,c,o..s">],
-    "parallel n c, linear x", [NN_Differentiable, AddsUp, CheapInFloat32]> {
+    "parallel n c, linear x", [NN_Differentiable, CheapInFloat32]> {
   let summary = "The means of windows of images";
   let text = [{
     The sums of the windows of `nn.max_pool` without dilation, divided by the
