@@ -52,10 +52,10 @@ static bool isCheapInFloat32(Operation *op) {
   return isByElement(op) || op->hasTrait<CheapInFloat32>() || moves(op);
 }
 
-/// Takes the moves and exchanges out of `tail` whose operands are computed
+/// Takes the moves and exchanges out of `tail` whose one operand is computed
 /// outside of it, and read there once: their results are extended instead, so
 /// that half as much moves. Of what is read again the gradients are added, in
-/// f32.
+/// f32; beside another operand there may be one that is f32.
 static void leaveFirstMoves(Block &body, DenseSet<Operation *> &tail) {
   auto isNeeded = [&](Value value) {
     auto isOfTail = [&](Operation *user) { return tail.contains(user); };
@@ -64,7 +64,7 @@ static void leaveFirstMoves(Block &body, DenseSet<Operation *> &tail) {
   };
   for (Operation &op : body)
     if ((moves(&op) || isa_and_nonnull<ZeroDialect>(op.getDialect())) &&
-        llvm::none_of(op.getOperands(), isNeeded))
+        op.getNumOperands() == 1 && !isNeeded(op.getOperand(0)))
       tail.erase(&op);
 }
 
@@ -103,6 +103,23 @@ static bool addsUp(Operation *op) {
   });
 }
 
+/// Whether all elements of the operand of `op` are, perhaps repeated, in its
+/// results. What is left out, as by the largest of a window, is no addend; and
+/// ranks send each other 16-bit values.
+static bool keepsElements(Operation *op) {
+  if (isByElement(op) || op->getNumOperands() == 0)
+    return true;
+  auto countOf = [](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    return type && type.hasStaticShape() ? type.getNumElements() : 0;
+  };
+  int64_t kept = 0;
+  for (Value result : op->getResults())
+    kept += countOf(result);
+  return !isa_and_nonnull<ZeroDialect>(op->getDialect()) &&
+         kept >= countOf(op->getOperand(0));
+}
+
 /// The operations that compute what is added up, and nothing else: squares of
 /// a norm, differences of a variance and the mean in these. In f16 a square
 /// overflows where a norm does not.
@@ -118,6 +135,8 @@ static DenseSet<Operation *> findAddends(Block &body) {
     if (!isCheapInFloat32(&op) || op.use_empty())
       continue;
     const bool isSum = addsUp(&op);
+    if (!isSum && !keepsElements(&op))
+      continue;
     if (isSum ? !llvm::all_of(op.getUsers(), isLeading)
               : !llvm::all_of(op.getUsers(), leadsToSum))
       continue;

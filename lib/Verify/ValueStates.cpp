@@ -15,7 +15,9 @@ bool State::isCutBy(const Layout &layout, bool orEqual) const {
   auto holds = [&](const std::pair<unsigned, Repeat> &repeat) {
     return repeat.first == layout.dim && repeat.second.holdsFor(layout.blocks);
   };
-  return !isOfAll && (isUniform(layout.dim) || llvm::any_of(repeats, holds));
+  // A sum over some of what repeats is another value where it is a term.
+  return !isOfAll && (isUniform(layout.dim) ||
+                      (!mayBeTerm && llvm::any_of(repeats, holds)));
 }
 
 std::string verify::describe(const Layout &layout) {

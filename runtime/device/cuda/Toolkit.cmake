@@ -68,8 +68,7 @@ endif()
 # Whether tests interpret the PTX of the kernels, which they find where the device code
 # is for one architecture and not for machine code alone.
 set(ZERO_PTX_TESTS OFF)
-list(LENGTH ZERO_CUDA_ARCHITECTURES count)
-if(ZERO_HAVE_CUDA AND ZERO_BUILD_TESTS AND count EQUAL 1
-    AND NOT ZERO_CUDA_ARCHITECTURES MATCHES "-real$")
+if(ZERO_HAVE_CUDA AND ZERO_BUILD_TESTS
+    AND ZERO_CUDA_ARCHITECTURES MATCHES "^[0-9]+(-virtual)?$")
   set(ZERO_PTX_TESTS ON)
 endif()
