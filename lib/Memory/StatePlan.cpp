@@ -185,9 +185,8 @@ AtAttr StatePlaces::getPlace(Operation *op, const AsyncBuffer &buffer) const {
 
 SmallVector<AtAttr>
 StatePlaces::getPlaces(Operation *op, ArrayRef<AsyncBuffer> buffers) const {
-  return llvm::map_to_vector(buffers, [&](const AsyncBuffer &buffer) {
-    return getPlace(op, buffer);
-  });
+  return llvm::map_to_vector(
+      buffers, [&](const AsyncBuffer &buffer) { return getPlace(op, buffer); });
 }
 
 SmallVector<AtAttr> mlir::zero::listPlaces(Operation *op) {

@@ -144,22 +144,23 @@ bool Rule::repeatsAlong(const Way &way, unsigned operand, unsigned dim) const {
   if (state.kind != State::Same)
     return false;
   bool fits = true;
-  forEachPart(
-      factors, factors.operands[operand].dimensions[dim],
-      [&](const DimPart &part, int64_t stride) {
-        if (!part.segments.empty()) {
-          fits &= !hasFactor(
-              {{part}}, [&](size_t other) { return way.cut.contains(other); });
-          return;
-        }
-        auto *cut = way.cut.find(part.factor);
-        if (cut == way.cut.end())
-          return;
-        auto holds = [&](const Repeat &repeat) {
-          return repeat.holdsFor(cut->second);
-        };
-        fits &= llvm::any_of(
-            repeatsOfPart(state, dim, stride, sizeOf(factors, part)), holds);
-      });
+  forEachPart(factors, factors.operands[operand].dimensions[dim],
+              [&](const DimPart &part, int64_t stride) {
+                if (!part.segments.empty()) {
+                  fits &= !hasFactor({{part}}, [&](size_t other) {
+                    return way.cut.contains(other);
+                  });
+                  return;
+                }
+                auto *cut = way.cut.find(part.factor);
+                if (cut == way.cut.end())
+                  return;
+                auto holds = [&](const Repeat &repeat) {
+                  return repeat.holdsFor(cut->second);
+                };
+                fits &= llvm::any_of(
+                    repeatsOfPart(state, dim, stride, sizeOf(factors, part)),
+                    holds);
+              });
   return fits;
 }

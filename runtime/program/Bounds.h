@@ -1,5 +1,5 @@
-// Bounds of settings and of what kernels take, which the configuration, the dialect
-// and the runtime each check.
+// Bounds of settings and of what kernels take, which the configuration, the
+// dialect and the runtime each check.
 #ifndef ZERO_RUNTIME_PROGRAM_BOUNDS_H
 #define ZERO_RUNTIME_PROGRAM_BOUNDS_H
 

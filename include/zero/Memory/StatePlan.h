@@ -58,8 +58,8 @@ public:
   /// The place of `buffer` in a state or a resident copy; null for other
   /// memory.
   AtAttr getPlace(const AsyncBuffer &buffer) const;
-  /// The place after planning of `buffer`, one of `op`: from `zero.at`, or from the
-  /// states. Null where there is none.
+  /// The place after planning of `buffer`, one of `op`: from `zero.at`, or from
+  /// the states. Null where there is none.
   AtAttr getPlace(Operation *op, const AsyncBuffer &buffer) const;
   /// The place of each of `buffers`, those of `op`.
   SmallVector<AtAttr> getPlaces(Operation *op,
