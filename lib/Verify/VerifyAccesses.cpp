@@ -53,17 +53,15 @@ AtAttr AccessTable::findPlace(Value value) {
   }
   if (auto load = dyn_cast<LoadOp>(maker))
     return state.getWhole(load.getParameterAttr().getAttr());
-  size_t index = cast<OpResult>(value).getResultNumber();
   if (isa<WaitOp>(maker)) {
     auto start = dyn_cast_if_present<AsyncOpInterface>(
         tables.handles.findStartOf(value));
     if (!start)
       return {};
-    for (const AsyncBuffer &buffer : tables.getBuffers(start))
-      if (buffer.result == static_cast<int>(index))
-        return state.getPlace(start, buffer);
-    return {};
+    const AsyncBuffer *buffer = tables.findBuffer(start, value);
+    return buffer ? state.getPlace(start, *buffer) : AtAttr();
   }
+  size_t index = cast<OpResult>(value).getResultNumber();
   return placeAt(
       maker,
       llvm::count_if(maker->getResults().take_front(index), [](Value result) {

@@ -137,17 +137,6 @@ LogicalResult Gradients::verifyLocal(AccumulateOp accumulate, Store &store) {
          << ") is no member of " << accumulate.getPartitionAttr();
 }
 
-/// The buffer that holds tensor `index` of what `start` gives; null where none
-/// does.
-static const AsyncBuffer *findResult(ArrayRef<AsyncBuffer> buffers,
-                                     unsigned index) {
-  const AsyncBuffer *found =
-      llvm::find_if(buffers, [&](const AsyncBuffer &buffer) {
-        return buffer.result == static_cast<int>(index);
-      });
-  return found == buffers.end() ? nullptr : found;
-}
-
 FailureOr<Level> Gradients::findLevel(AccumulateOp accumulate, Store &store) {
   Operation *start = tables.handles.findStartOf(accumulate.getValue());
   if (!start) {
@@ -159,8 +148,7 @@ FailureOr<Level> Gradients::findLevel(AccumulateOp accumulate, Store &store) {
   if (!reduce || !isReduction(start) || !reduce.getParameterNames())
     return reportForeign(accumulate, start);
   const AsyncBuffer *result =
-      findResult(tables.getBuffers(cast<AsyncOpInterface>(start)),
-                 cast<OpResult>(accumulate.getValue()).getResultNumber());
+      tables.findBuffer(cast<AsyncOpInterface>(start), accumulate.getValue());
   bool isSame = result && result->form == accumulate.getForm() &&
                 result->partition == accumulate.getPartitionAttr() &&
                 result->begin == static_cast<int64_t>(accumulate.getBegin()) &&

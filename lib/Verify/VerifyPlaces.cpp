@@ -237,11 +237,8 @@ LogicalResult Places::verifyInPlace(AsyncOpInterface op, Value operand,
       tables.handles.findStartOf(operand));
   if (!start)
     return op->emitOpError("works in place on what no started operation gave");
-  for (const AsyncBuffer &buffer : tables.getBuffers(start))
-    if (buffer.result ==
-        static_cast<int>(cast<OpResult>(operand).getResultNumber()))
-      return expect(op, place, state.getPlace(start, buffer));
-  return success();
+  const AsyncBuffer *buffer = tables.findBuffer(start, operand);
+  return buffer ? expect(op, place, state.getPlace(start, *buffer)) : success();
 }
 
 /// Checks the buffers of a started operation: its own are in the communication

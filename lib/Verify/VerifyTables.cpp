@@ -47,6 +47,15 @@ ArrayRef<AsyncBuffer> Tables::getBuffers(AsyncOpInterface start) const {
   return *known;
 }
 
+const AsyncBuffer *Tables::findBuffer(AsyncOpInterface start,
+                                      Value result) const {
+  ArrayRef<AsyncBuffer> all = getBuffers(start);
+  const int index = cast<OpResult>(result).getResultNumber();
+  const AsyncBuffer *found = llvm::find_if(
+      all, [&](const AsyncBuffer &buffer) { return buffer.result == index; });
+  return found == all.end() ? nullptr : found;
+}
+
 #define DEBUG_TYPE "zero-verify"
 ALWAYS_ENABLED_STATISTIC(numVisited, "Operations that verification visited");
 

@@ -1,4 +1,5 @@
 // RUN: zero-opt %s --split-input-file --zero-set-precision=compute=bf16 | FileCheck %s
+// RUN: zero-opt %s --split-input-file --zero-set-precision=compute=f16 | FileCheck %s --check-prefix=F16
 
 // What moves elements on their way to the loss leaves them f32: a view, a transposition,
 // slices, a concatenation and a padding.
@@ -77,6 +78,41 @@ zero.step @twice(%x: tensor<4x8xf32>) {
   %d = arith.subf %p, %b : tensor<4x6xf32>
   %q = arith.mulf %d, %d : tensor<4x6xf32>
   %loss = nn.reduce mean %q dims [0, 1] : (tensor<4x6xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// Beside 16-bit values labels stay f32.
+// CHECK-LABEL: zero.step @labels
+// CHECK-SAME:    %[[X:.*]]: tensor<4x8xf32>, %[[Y:.*]]: tensor<4x6xf32>
+// CHECK:         %[[E:.*]] = arith.extf
+// CHECK:         tensor.concat dim(1) %[[E]], %[[Y]]
+zero.step @labels(%x: tensor<4x8xf32>, %y: tensor<4x6xf32>) {
+  %w = zero.load @w : tensor<8x6xf32>
+  %p = nn.linear %x, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %c = tensor.concat dim(1) %p, %y : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x12xf32>
+  %loss = nn.reduce mean %c dims [0, 1] : (tensor<4x12xf32>) -> tensor<f32>
+  zero.yield %loss : tensor<f32>
+}
+
+// In f16 squares of a running sum are addends, and what a window may leave out is none.
+// F16-LABEL: zero.step @addends
+// F16:         %[[P:.*]] = nn.linear {{.*}} -> tensor<4x6xf16>
+// F16:         %[[Q:.*]] = arith.mulf {{.*}} : tensor<4x6xf32>
+// F16:         nn.cumsum %[[Q]] dim 1 : tensor<4x6xf32>
+// F16:         nn.max_pool {{.*}} -> tensor<1x4x3xf16>
+zero.step @addends(%x: tensor<4x8xf32>, %y: tensor<4xi32>) {
+  %w = zero.load @w : tensor<8x6xf32>
+  %p = nn.linear %x, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %q = arith.mulf %p, %p : tensor<4x6xf32>
+  %s = nn.cumsum %q dim 1 : tensor<4x6xf32>
+  %r = math.sqrt %s : tensor<4x6xf32>
+  %d = arith.divf %p, %r : tensor<4x6xf32>
+  %e = math.tanh %d : tensor<4x6xf32>
+  %v = tensor.expand_shape %e [[0, 1], [2]] output_shape [1, 4, 6] : tensor<4x6xf32> into tensor<1x4x6xf32>
+  %m = nn.max_pool %v window [2] strides [2] padding [0] dilations [1] : (tensor<1x4x6xf32>) -> tensor<1x4x3xf32>
+  %a = nn.reduce mean %m dims [0, 2] : (tensor<1x4x3xf32>) -> tensor<4xf32>
+  %l = nn.broadcast %a dims [0] : (tensor<4xf32>) -> tensor<4x6xf32>
+  %loss, %lse = nn.cross_entropy %l, %y : (tensor<4x6xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)
   zero.yield %loss : tensor<f32>
 }
 

@@ -97,7 +97,7 @@ def SetPrecision : Pass<"zero-set-precision", "::mlir::ModuleOp"> {
       moves, sorts and exchanges between ranks on which nothing but the loss depends. Moves and
       exchanges at its beginning are of 16-bit values, and their results are extended;
     - in f16, *addends*: elementwise operations on which nothing but sums and means
-      depend, and those sums and means. f16 has no square of 300, but the norm of
+      depend, perhaps through moves of all elements, and those sums and means. f16 has no square of 300, but the norm of
       such numbers;
     - what the model itself extends with `arith.extf`, and what is computed from
       it, up to the model's `arith.truncf`;

@@ -32,6 +32,9 @@ struct Tables : PartitionTable {
   /// The buffers of `start`, described once: a reduction of many slices is
   /// asked for them in every simulated micro-batch and topic.
   ArrayRef<AsyncBuffer> getBuffers(AsyncOpInterface start) const;
+  /// The buffer of `start` that holds `result`, which it or its wait gives;
+  /// null where none does.
+  const AsyncBuffer *findBuffer(AsyncOpInterface start, Value result) const;
 
   // Operations are handles, and none of their methods is const.
   mutable ModuleOp module;
