@@ -135,13 +135,11 @@ def test_samples_of_any_tokenizer(tmp_path, capsys):
         found = zero.sample(step, first, 20, temperature=0)
         drawn = [zero.sample(step, first, 20, seed=seed) for seed in (1, 1, 2)]
         hot = zero.sample(step, first, 50, temperature=1e300)
-        refused = [([], 20, 1.0), (first, -3, 1.0)]
-        refused += [(first, 2, temperature) for temperature in (-1.0, numpy.nan, numpy.inf)]
-        for prompt, count, temperature in refused:
+        for prompt, temperature in ([], 1.0), *((first, t) for t in (-1.0, numpy.nan, numpy.inf)):
             with pytest.raises(zero.ArgumentError, match="a token to begin with"):
-                zero.sample(step, prompt, count, temperature=temperature)
-        for prompt, count in ([1.9], 2), ("ab", 2), ([1], 2.5):
-            with pytest.raises(zero.ArgumentError, match="takes integers"):
+                zero.sample(step, prompt, 2, temperature=temperature)
+        for prompt, count in ([1.9], 2), ("ab", 2), ([1], 2.5), ([1], -3):
+            with pytest.raises(zero.ArgumentError, match="wanted an integer"):
                 zero.sample(step, prompt, count)
     assert tokenizer.decode(first + found, skip_special_tokens=False) == decoded
     assert len(set(hot)) > 25  # all 300 tokens are about as likely

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Iterable
 
 import numpy
 
+from zero.arrays import whole_number
 from zero.errors import ArgumentError
 from zero.step import Step
 
 # The inputs that hold tokens, as the executable's --sample finds them.
 TOKEN_INPUTS = ("tokens", "input_ids")
+MOST = 2**31
 
 
 def sample(
@@ -26,12 +27,12 @@ def sample(
             "sample needs an input 'tokens' or 'input_ids' and an output 'logits': compile "
             "with outputs=['logits']"
         )
-    tokens = _integers("prompt", prompt)
-    (count,) = _integers("count", [count])
-    if not tokens or count < 0 or not 0 <= temperature < math.inf:
+    tokens = [whole_number("a token of the prompt", token, MOST) for token in prompt]
+    count = whole_number("count", count, MOST)
+    if not tokens or not 0 <= temperature < math.inf:
         raise ArgumentError(
-            "sample needs a token to begin with, a count of 0 or more and a finite temperature of "
-            f"0 or more; found {len(tokens)} tokens, count {count} and temperature {temperature}"
+            "sample needs a token to begin with, and a finite temperature of 0 or more; found "
+            f"{len(tokens)} tokens and temperature {temperature}"
         )
     start = len(tokens)
     length = step.inputs[names[0]].shape[1]
@@ -47,13 +48,6 @@ def sample(
             row = row / temperature + noise if temperature > 1 else row + temperature * noise
         tokens.append(int(row.argmax()))
     return tokens[start:]
-
-
-def _integers(name: str, values: Iterable) -> list[int]:
-    try:
-        return [operator.index(value) for value in values]
-    except TypeError:
-        raise ArgumentError(f"sample takes integers for {name}; found {values!r}") from None
 
 
 def _batch_of(step: Step, names: list[str], window: list[int]) -> dict[str, numpy.ndarray]:
